@@ -81,9 +81,7 @@ digest_of(SOURCES "experiments/results/" reference kernels model experiments)
 # What a GPU runs: the executor checks and counts kernels, and changes none.
 digest_of(ALL_KERNELS "kernels/(executor|cpu)/" kernels)
 # What times, whatever is timed: not what verifies, chooses and prints. And the flags that nvcc is given.
-set(others "as_convolution|baselines/|bencher|checked_rows|contenders|every_row|parts|plan_runner|rearranged|runners|sweeps|timings")
-string(APPEND others "|without_cuda|work")
-digest_of(STOPWATCH "experiments/bench/(${others})|cmake/(danaus|dependencies|package)" experiments/bench cmake)
+digest_of(STOPWATCH "experiments/timing/array_noise|cmake/(danaus|dependencies|package)" experiments/timing cmake)
 
 file(GLOB families RELATIVE ${SOURCE_DIR}/kernels/families ${SOURCE_DIR}/kernels/families/*/family.hpp)
 list(TRANSFORM families REPLACE "/family.hpp$" "")
@@ -97,12 +95,12 @@ foreach(family ${families})
   string(APPEND KERNELS "    {\"${family}\", \"${DIGEST}\"},\n")
 endforeach()
 # By the files' names, with which those of their methods begin.
-file(GLOB baselines RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/experiments/bench/baselines/*.cpp
-     ${SOURCE_DIR}/experiments/bench/baselines/*.cu)
+file(GLOB baselines RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/experiments/methods/baselines/*.cpp
+     ${SOURCE_DIR}/experiments/methods/baselines/*.cu)
 set(BASELINES "")
 foreach(baseline ${baselines})
   get_filename_component(name ${baseline} NAME_WE)
-  with_includes(sources experiments/bench/baselines "nothing" ".cpp" ${baseline})
+  with_includes(sources experiments/methods/baselines "nothing" ".cpp" ${baseline})
   digest_of_files(DIGEST ${sources})
   string(APPEND BASELINES "    {\"${name}\", \"${DIGEST}\"},\n")
 endforeach()

@@ -131,7 +131,7 @@ figures() {
 }
 
 gpu=$("$program" info | sed -n 's/^GPU  *//p')
-step "Verification: every candidate against the truth" "$program" verify --summary --json "$out/verify.jsonl"
+step "Verification: every method against the truth" "$program" verify --summary --json "$out/verify.jsonl"
 step "Rounding error by length, order and type" "$program" verify --summary --sweep error --json "$out/error.jsonl"
 step "Where 1/N goes: fp16 and bf16 at data scale 0.02" "$program" verify --summary --sweep range --json "$out/range.jsonl"
 step "Monarch factors" "$program" factors --json "$out/factors.jsonl" >"$out/factors.txt"

@@ -52,8 +52,6 @@ const Field kFields[] = {
     {"wgmma_rate", "TFLOP/s", nullptr, &HardwareProfile::wgmma_rate},
     {"half2_rate", "TFLOP/s", nullptr, &HardwareProfile::half2_rate},
     {"load_clock", "MHz", nullptr, &HardwareProfile::load_clock},
-    {"hbm_read_bandwidth", "TB/s", nullptr, &HardwareProfile::hbm_read_bandwidth},
-    {"hbm_write_bandwidth", "TB/s", nullptr, &HardwareProfile::hbm_write_bandwidth},
     {"l2_bandwidth", "TB/s", nullptr, &HardwareProfile::l2_bandwidth},
     {"shared_load_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_load_bandwidth},
     {"shared_store_bandwidth", "TB/s", nullptr, &HardwareProfile::shared_store_bandwidth},
@@ -69,6 +67,7 @@ const Field kFields[] = {
     {"permute_rate", "Top/s", nullptr, &HardwareProfile::permute_rate},
     {"conversion_rate", "Top/s", nullptr, &HardwareProfile::conversion_rate},
     {"conversion_bf16_rate", "Top/s", nullptr, &HardwareProfile::conversion_bf16_rate},
+    {"cluster8_sms", "SMs", nullptr, &HardwareProfile::cluster8_sms, true, 65536},
     {"launch_latency", "us", nullptr, &HardwareProfile::launch_latency},
     {"launch_interval", "us", nullptr, &HardwareProfile::launch_interval},
 };

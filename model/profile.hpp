@@ -46,8 +46,6 @@ struct HardwareProfile {
 
   // What danaus calibrate measures beyond these, for the roofline over counted work.
   std::optional<Quantity> load_clock;             // MHz, in short bursts of matrix products of random numbers
-  std::optional<Quantity> hbm_read_bandwidth;     // TB/s
-  std::optional<Quantity> hbm_write_bandwidth;    // TB/s
   std::optional<Quantity> l2_bandwidth;           // TB/s, read from L2 by all SMs
   std::optional<Quantity> shared_load_bandwidth;  // TB/s, of all SMs, 16 bytes a thread; likewise:
   std::optional<Quantity> shared_store_bandwidth;
@@ -63,6 +61,7 @@ struct HardwareProfile {
   std::optional<Quantity> permute_rate;     // Top/s (10^12 operations of a thread): prmt
   std::optional<Quantity> conversion_rate;  // Top/s: two fp32 to a pair of fp16
   std::optional<Quantity> conversion_bf16_rate;
+  std::optional<Quantity> cluster8_sms;    // SMs that clusters of 8 blocks have a place on, one block each
   std::optional<Quantity> launch_latency;  // us, from the host's call of an empty kernel to its end as the host sees it
   std::optional<Quantity> launch_interval;  // us, from one empty kernel to the next in a stream
 

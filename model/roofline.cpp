@@ -88,13 +88,21 @@ double norm(const std::vector<double>& times, double p) {
   return longest * std::pow(sum, 1 / p);
 }
 
-// Of all resources.
-double at_once(const std::vector<ResourceTime>& times, double overlap) {
+constexpr const char* kCluster = "cluster";
+
+// Of all resources. Barriers of the cluster stand before and behind what its blocks give each other, so nothing else
+// goes on meanwhile.
+double at_once(const std::vector<ResourceTime>& times, const KernelWork& work, const Concurrency& concurrency) {
   std::vector<double> of_memory, of_sms;
+  double alone = 0;
   for (const ResourceTime& each : times)
-    (each.name == "hbm" || each.name == "l2" ? of_memory : of_sms).push_back(each.us);
+    if (each.name == kCluster)
+      alone += each.us;
+    else
+      (each.name == "hbm" || each.name == "l2" ? of_memory : of_sms).push_back(each.us);
+  const double overlap = concurrency.overlap_of(work), tail = 1 + concurrency.last_wave * (work.last_wave - 1);
   of_memory.push_back(norm(of_sms, overlap));
-  return norm(of_memory, 2 * overlap - 1);
+  return tail * norm(of_memory, work.in_phases() ? overlap : 2 * overlap - 1) + alone;
 }
 
 std::string in_words(double amount, const char* unit, double rate) {
@@ -113,13 +121,31 @@ std::string in_words_of_all(double amount, const char* unit, double seconds) {
 std::string fit_of_another_gpu(const Concurrency& concurrency, const HardwareProfile& p) {
   if (concurrency.fitted_to.empty() || concurrency.fitted_to == p.name) return "";
   std::ostringstream text;
-  text << "overlap " << concurrency.overlap << ", warp rate " << concurrency.warp_rate << " and wait "
-       << concurrency.wait_us << " us were fitted to kernels on the " << concurrency.fitted_to
-       << ", none of them on the " << p.name;
+  text << "overlap " << concurrency.overlap << ", warp rate " << concurrency.warp_rate << ", wait "
+       << concurrency.wait_us << " us and the other numbers of the model were fitted to kernels on the "
+       << concurrency.fitted_to << ", none of them on the " << p.name;
   return text.str();
 }
 
+// A cluster's blocks lie side by side, which not all SMs have a place for.
+double busiest(const KernelWork& work, const HardwareProfile& p) {
+  constexpr int kLarge = 8;
+  const bool is_large = work.cluster >= kLarge && p.cluster8_sms;
+  return is_large ? std::max(work.imbalance, p.sms.value / p.cluster8_sms->value) : work.imbalance;
+}
+
 }  // namespace
+
+double Concurrency::overlap_of(const KernelWork& work) const {
+  if (!work.meets) return overlap;
+  const double others = work.resident_blocks / (work.resident_blocks + half[static_cast<std::size_t>(work.prefetch)]);
+  return 1 + (overlap - 1) * others;
+}
+
+double Concurrency::latencies_us(const KernelWork& work) const {
+  return work.waits * wait_us + work.starts * start_us + fill_us + (work.in_phases() ? phase_fill_us : 0) +
+         (work.follows ? follow_us : 0);
+}
 
 RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& p, const Concurrency& concurrency) {
   if (!(concurrency.overlap >= 1)) fail("roofline: overlap ", concurrency.overlap, ", must be at least 1");
@@ -140,15 +166,16 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   if (const auto rate = rates.l2_bytes()) add("l2", w.l2_bytes / *rate, in_words(w.l2_bytes, "bytes", *rate));
 
   // What SMs do takes as long as on the one that does most.
+  const double imbalance = busiest(w, p);
   const auto add_on_chip = [&](const char* name, double seconds, std::string what) {
-    add(name, w.imbalance * seconds, std::move(what));
+    add(name, imbalance * seconds, std::move(what));
   };
   const double wavefronts = rates.wavefronts(), through_l1 = w.l1_wavefronts + w.local_accesses;
   add_on_chip("l1", through_l1 / wavefronts, in_words(through_l1, "wavefronts", wavefronts));
 
   if (w.remote_bytes > 0)
     if (const auto rate = rates.remote_bytes())
-      add_on_chip("cluster", w.remote_bytes / *rate, in_words(w.remote_bytes, "bytes", *rate));
+      add_on_chip(kCluster, w.remote_bytes / *rate, in_words(w.remote_bytes, "bytes", *rate));
 
   const auto products = [&](double count, double flops, const std::optional<Quantity>& rate, const char* name) {
     return count == 0 ? 0 : count * flops / rates.of(rate, p.matrix_rate, name);
@@ -174,7 +201,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   const double alu = w.byte_permutes / permutes + w.conversions / conversions;
   add_on_chip("alu", alu, in_words_of_all(w.byte_permutes + w.conversions, "permutes and conversions", alu));
 
-  const double issued = w.warp_instructions + w.local_accesses, instructions = w.imbalance * issued;
+  const double issued = w.warp_instructions + w.local_accesses, instructions = imbalance * issued;
   prediction.schedulers_us = instructions / rates.a_clock(kSchedulers) / kMicro;
   prediction.warps_us = instructions / rates.a_clock(w.resident_warps) / kMicro;
   const double issue = std::max(prediction.schedulers_us, prediction.warps_us / concurrency.warp_rate) * kMicro;
@@ -185,10 +212,9 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
       *std::max_element(prediction.resources.begin(), prediction.resources.end(),
                         [](const ResourceTime& a, const ResourceTime& b) { return a.us < b.us; });
   prediction.limit = most.name;
-  prediction.waits = w.waits;
-  const double of_phases = w.ahead ? concurrency.ahead_overlap : concurrency.phased_overlap;
-  const double overlap = w.phased ? std::min(concurrency.overlap, of_phases) : concurrency.overlap;
-  prediction.total_us = at_once(prediction.resources, overlap) + w.waits * concurrency.wait_us + prediction.launch_us;
+  prediction.waits = w.waits, prediction.latencies_us = concurrency.latencies_us(w);
+  prediction.concurrency = concurrency;
+  prediction.total_us = at_once(prediction.resources, w, concurrency) + prediction.latencies_us + prediction.launch_us;
   prediction.notes = rates.notes;
   if (!w.local_is_known)
     prediction.notes.push_back("no report of the compiler: registers that do not suffice are left out");
@@ -197,13 +223,13 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   prediction.notes.push_back(clock.str());
   prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
   if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) prediction.notes.push_back(other);
-  if (w.phased) {
-    std::ostringstream phased;
-    phased << "blocks that go from phase to phase" << (w.ahead ? ", the next rows on their way" : "") << ": overlap "
-           << overlap;
-    prediction.notes.push_back(phased.str());
+  if (w.meets) {
+    constexpr const char* kWhere[] = {"in shared memory", "in L2", "not asked for"};
+    std::ostringstream barriers;
+    barriers << "warps meet at barriers, their next rows " << kWhere[static_cast<std::size_t>(w.prefetch)]
+             << ": overlap " << concurrency.overlap_of(w);
+    prediction.notes.push_back(barriers.str());
   }
-  prediction.concurrency = concurrency, prediction.concurrency.overlap = overlap;
   return prediction;
 }
 
@@ -216,7 +242,8 @@ RooflinePrediction predict_launches(const std::vector<RepeatedWork>& launches, c
     if (launches.size() == 1 && times == 1) return one;
     sum.profile = one.profile, sum.concurrency = concurrency;
     sum.schedulers_us += times * one.schedulers_us, sum.warps_us += times * one.warps_us;
-    sum.waits += times * one.waits, sum.launch_us += times * one.launch_us, sum.total_us += times * one.total_us;
+    sum.waits += times * one.waits, sum.latencies_us += times * one.latencies_us;
+    sum.launch_us += times * one.launch_us, sum.total_us += times * one.total_us;
     for (const ResourceTime& resource : one.resources) {
       auto known = std::ranges::find(sum.resources, resource.name, &ResourceTime::name);
       if (known == sum.resources.end()) known = sum.resources.insert(known, {resource.name, 0, "of all launches"});

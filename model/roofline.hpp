@@ -1,24 +1,29 @@
 // A roofline over counted work: the time that each resource of a GPU needs for what a kernel does, and one time of
 // them.
 //
-//   T = (t_hbm^q + t_l2^q + s^q)^(1/q) + waits + launch,   s = (t_1^p + t_2^p + ...)^(1/p),   q = 2p - 1
+//   T = tail (t_hbm^q + t_l2^q + s^q)^(1/q) + t_cluster + latencies + launch,   s = (t_1^p + t_2^p + ...)^(1/p)
 //
-// where s is the time of what SMs do. Five numbers here are neither counted nor properties of the device;
-// plots/evaluation.py fits all but the second and the third to measured times.
-//   overlap    p: how far resources work at the same time. With 1 never, as Eq. 2 has it; with infinity always, as the
-//              usual roofline has it. Real kernels are between: warps of a block fill each other's gaps, and wait for
-//              each other at its barriers. Memory is further apart from all that, q: copies bring rows ahead while SMs
-//              compute. With q = p kernels that memory limits are foretold too long, others too short, and p differs
-//              from GPU to GPU (2.44 on an H200, 2.54 on an H100; with q 2.00 and 2.04).
-//   phased     p of kernels whose blocks load, compute and store one after another, and bring nothing ahead.
-//              Transforms of filters have no bias at 1.22 on an H200, at 1.27 on an H100.
-//   ahead      p of such kernels where what a block computes next is on its way meanwhile: layers of neural operators
-//              by teams of warps have no bias at 1.35 (256 points) to 1.45 (128) on an H200.
-//   warp rate  instructions, of those that are counted, that one warp can issue in a clock: each waits for what it
-//              needs of those before it. So few warps on an SM do not reach the rate of its schedulers.
-//   wait       microseconds that a worker waits each time that nothing was brought ahead for it. Work says how often.
+// where s is the time of what SMs do. Concurrency holds the numbers that are neither counts nor properties of the
+// device; plots/evaluation.py fits all of them to measured times. Each has a cause, and a count that it belongs to.
+//   overlap     p: how far resources work at the same time. 1 is never, as Eq. 2 has it; infinity is always, as the
+//               usual roofline has it. Warps fill each other's gaps. Memory is further apart, q = 2p - 1, since copies
+//               bring rows ahead while SMs compute. Blocks that bring nothing ahead have q = p.
+//   half        Warps that meet at a barrier of their block use the same resource at the same time; other blocks of the
+//               SM use the others. So p - 1 is multiplied by B / (B + half) where B blocks are resident. `half` depends
+//               on where the next rows are when a barrier lets warps go on: in shared memory, in L2, or still to be
+//               asked for.
+//   warp rate   counted instructions that one warp can issue in a clock: each waits for what it needs of those before
+//               it. Few warps on an SM do not reach the rate of its schedulers.
+//   last wave   blocks of the last wave do not fill the device: the share of the idle time that counts.
+//   wait        microseconds that a worker waits for rows that its own threads move, and for the spectrum of a channel
+//               that it meets.
+//   start       microseconds that a block without prefetch waits for its first rows, and behind each barrier of a turn
+//               that has many of them; other blocks of the SM fill in.
+//   fill        microseconds from the start of a launch until all resources are busy, and from there to its end;
+//               `phase_fill` more where nothing is brought ahead, `follow` more after another launch of its program.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -26,6 +31,9 @@
 #include "reference/convolution/convolution.hpp"
 
 namespace danaus {
+
+// Where the rows of the next turn are when a worker asks for them.
+enum class Prefetch { shared, l2, none };
 
 // What one launch of a kernel does.
 struct KernelWork {
@@ -47,10 +55,17 @@ struct KernelWork {
   double remote_bytes = 0;       // between the shared memories of a cluster's blocks
   double l2_bytes = 0;           // between L2 and the SMs
   double hbm_bytes = 0;          // read and written
+  double resident_blocks = 1;    // likewise
   double imbalance = 1;          // work of the SM that has most, over the average of all of the device
-  bool phased = false;           // blocks go from phase to phase
-  bool ahead = false;            // of those, what a block computes next is on its way meanwhile
-  double waits = 0;              // for memory, of the worker that has most of them, one after another
+  double last_wave = 1;          // time of whole waves of blocks, over that of the blocks that there are
+  int cluster = 1;               // blocks of a cluster
+  bool meets = false;            // warps of a block meet at its barriers in each turn
+  Prefetch prefetch = Prefetch::shared;
+  bool follows = false;  // another launch of its program
+  double waits = 0;      // for memory, of the worker that has most of them, one after another
+  double starts = 0;     // of blocks without prefetch, one after another, over the blocks of an SM
+
+  bool in_phases() const { return meets && prefetch != Prefetch::shared; }
 };
 
 inline constexpr const char* kIssue = "issue";
@@ -61,14 +76,22 @@ struct ResourceTime {
   std::string what;  // work and rate, in words
 };
 
-// By default as fitted to kernels on an H100 (experiments/results/h100_predictions.jsonl).
+// By default as fitted to kernels on an H200 (experiments/results/h200_predictions.jsonl).
 struct Concurrency {
-  double overlap = 2.04;
-  double warp_rate = 0.41;
-  double wait_us = 0.5;
-  std::string fitted_to = "H100";  // the profile of the GPU; empty where the numbers are a user's
-  double phased_overlap = 1.25;    // where `overlap` is not less, here and below
-  double ahead_overlap = 1.4;
+  double overlap = 2.2;
+  std::array<double, 3> half = {0.15, 0.84, 2.6};  // blocks, by Prefetch
+  double warp_rate = 0.5;
+  double last_wave = 0.5;
+  double wait_us = 0.43;
+  double start_us = 2.4;
+  double fill_us = 0.54;
+  double phase_fill_us = 1.5;
+  double follow_us = 3.5;
+  std::string fitted_to = "H200";  // the profile of the GPU; empty where numbers are a user's
+
+  double overlap_of(const KernelWork& work) const;
+  // On top of what resources need, without the launch.
+  double latencies_us(const KernelWork& work) const;
 };
 
 struct RooflinePrediction {
@@ -77,6 +100,7 @@ struct RooflinePrediction {
   Concurrency concurrency;
   double schedulers_us = 0, warps_us = 0;  // of kIssue: as schedulers limit it, and as warps do at a rate of 1
   double waits = 0;                        // each of them of concurrency.wait_us
+  double latencies_us = 0;                 // those among them
   double launch_us = 0;
   double total_us = 0;
   std::string limit;               // the resource that needs most

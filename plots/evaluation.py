@@ -1,9 +1,12 @@
 """The cost models against the clock: each kernel is judged by a fit that has seen none of its group.
 
 A row of kind "prediction" holds what the models say of a kernel that danaus bench timed. Eq. 2 says a time; of counted
-work roofline.py makes one. Its three free numbers are fitted to all groups of kernels but one, and judged by that one;
-what a group is says a split: a length, an algorithm, a type, a mode or a GPU. Beside every figure stand those of null
-models, which know less than any model should: what does not beat them has not been shown to be good for anything.
+work roofline.py makes one. Its free numbers are fitted to all groups of kernels but one, and judged by that one; what a
+group is says a split: a length, an algorithm, a type, a mode, an operation, a batch or a GPU. Beside every figure stand
+those of null models, which know less than any model should: what does not beat them has not been shown to be good for
+anything.
+
+Every class of kernels has figures of its own, and the same weight in a fit, however many rows it has.
 
 An error is predicted over measured time, minus 1. Regret is what a model's choice of factors costs: the measured time
 of what it calls fastest over that of the fastest, minus 1. Where it calls several equally fast it has not chosen: its
@@ -11,12 +14,15 @@ regret is the mean over them. Rows are stale where the kernel had changed betwee
 are shown, and are part of no fit, no figure and no choice.
 """
 
+import json
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
 from intervals import Bootstrap, quantile
+from measurements import device_of
 from results import Refusal, case_fields
-from roofline import FREE, Concurrency, CountedWork, fits
+from roofline import Concurrency, CountedWork, fitted
 from style import DTYPE
 
 # In the order in which they are shown. Eq. 2 is of the kernel's own factors. With the paper's rates it is about the
@@ -29,9 +35,19 @@ COUNTED, PAPERS = "counted", "eq2_paper"
 PAPERS_PROFILE = "A100-40GB"
 TIE = 1e-9  # times that differ by less, relatively, are equal
 
-SPLITS = {"length": lambda row: row["n"], "algorithm": lambda row: (row["kernel"].split("_")[0], row["order"]),
-          "type": lambda row: row["dtype"], "mode": lambda row: row["mode"], "GPU": lambda row: row["profile"]}
+SPLITS = {"length": lambda row: length_of(row), "algorithm": lambda row: (row["kernel"].split("_")[0], row.get("order", 0)),
+          "type": lambda row: row["dtype"], "mode": lambda row: mode_of(row),
+          "operation": lambda row: row["asked"]["operation"], "batch": lambda row: row["batch"],
+          "GPU": lambda row: row["profile"]}
 MAIN = "length"  # the split of figures and tables that name none
+
+# Classes: the last name whose FFT size is not above a fused kernel's, and names of all else.
+BANDS = {512: "to 512", 4096: "to 4K", 16384: "to 16K", 1 << 30: "above 16K"}
+LONG = {"outer": "forward, outer passes", "cluster": "forward, clusters", "pieces": "forward, pieces"}
+FILTERS, CALLS = "filter's transform", "whole calls"
+OTHERS = {"fftconvgrad": "gradients", "fftconvstep": "training steps", "shortconvgrad": "short filters' gradients",
+          "spectralgrad": "layers' gradients", "ssmconv": "states"}
+FEW = 132  # items of a layer: not more than SMs
 
 QUANTILES = {"median": 0.5, "p90": 0.9}  # of absolute errors
 FIGURES = ("median", "p90", "mean_regret", "worst_regret")  # by which a model is compared with nulls
@@ -100,9 +116,11 @@ class Judgement:
     split: str
     fits: dict  # {group of the rows that count: the Concurrency that was fitted to the others}
     fitted: bool  # else there was one group only, and the numbers are those that the rows were made with
-    kernels: list
+    kernels: list  # convolutions in one launch
     choices: list
     errors: dict = field(repr=False)  # {what says times: its signed errors of all kernels; NaN where it has none}
+    every: list = field(repr=False)  # what is judged: the rows of all classes, those that count
+    errors_of_every: dict = field(repr=False)
 
     @property
     def counting(self):
@@ -132,6 +150,22 @@ class Judgement:
                        float(regrets.mean()) if chosen else None, quantile(regrets, 0.9),
                        float(regrets.max()) if chosen else None, intervals)
 
+    def of_class(self, name, model=COUNTED):
+        """The Summary over the rows of a class, on every GPU; of all classes but whole calls, which are sums of others,
+        where it is None."""
+        return self.of_rows([i for i, row in enumerate(self.every)
+                             if row["class"] == name or (name is None and row["class"] != CALLS)], model, name or "")
+
+    def of_rows(self, places, model, part=""):
+        known = [i for i in places if np.isfinite(self.errors_of_every[model][i])]
+        errors = self.errors_of_every[model][known]
+        return Summary(model, part, len(places), 0, 0, *(quantile(abs(errors), share) for share in QUANTILES.values()),
+                       quantile(errors, 0.5), None, None, None,
+                       interval_of_errors(abs(errors), [str(case_of(self.every[i])) for i in known]))
+
+    def classes(self):
+        return sorted({row["class"] for row in self.every})
+
     def beaten(self, model=COUNTED):
         """{figure of FIGURES: [the Summaries of nulls that are better in it, best first]}, where there are such."""
         own, nulls = self.summary(model), [self.summary(null) for null in NULLS]
@@ -156,45 +190,124 @@ def interval_of_errors(errors, cases):
     return {name: bootstrap.of_quantile(errors, share) for name, share in QUANTILES.items()}
 
 
+_JUDGED = {}  # tables and figures ask for the same again, and a fit takes seconds
+
+
 def evaluate(rows, split=MAIN):
     """The Judgement of rows of kind "prediction" by a split."""
+    asked = split, hash(json.dumps(rows))
+    if asked not in _JUDGED:
+        _JUDGED[asked] = judged(rows, split)
+    return _JUDGED[asked]
+
+
+def judged(rows, split=MAIN):
     require_one_device_each(rows)
-    work, measured = CountedWork(rows), np.array([row["measured_us"] for row in rows])
-    group_of = [SPLITS[split](row) for row in rows]
-    groups = sorted({group for group, row in zip(group_of, rows) if not row["stale"]})
-    fitted = len(groups) > 1
-    taken = np.array([[group != each and not row["stale"] for each in groups] for group, row in zip(group_of, rows)])
-    found = fits(work, measured, taken.astype(float)) if fitted else [rows_own(rows)]
+    own, every = rows_own(rows), with_filters(rows)
+    work, measured = CountedWork(every), np.array([row["measured_us"] for row in every])
+    counts = np.array([not row["stale"] for row in every])
+    group_of = [SPLITS[split](row) for row in every]
+    groups = sorted({group for group, counted in zip(group_of, counts) if counted})
+    is_fitted = len(groups) > 1
+    taken = np.array([counts & [group != each for group in group_of] for each in groups]).T
+    found = [fitted(work, measured, weights_of(every, column), own) for column in taken.T] if is_fitted else [own]
     # A stale row may be the only one of its group; it is in no fit, and any serves to show it.
-    place = [groups.index(group) if fitted and group in groups else 0 for group in group_of]
+    place = [groups.index(group) if is_fitted and group in groups else 0 for group in group_of]
 
-    us = {model: np.array([row[model]["us"] for row in rows]) for model in MODELS if model != COUNTED}
-    us[COUNTED] = each_at(place, [work.total_us(fit) for fit in found])
+    us = {model: np.array([row[model]["us"] if row.get(model) else np.nan for row in every])
+          for model in MODELS if model != COUNTED}
+    us[COUNTED] = each_at(place, np.array([work.total_us(fit) for fit in found]))
     us |= {"sum": work.sum(), "longest": work.longest()}
-    if fitted:
-        us["floor"] = work.floor * each_at(place, constants(measured / work.floor, taken)[:, np.newaxis])
+    if is_fitted:
+        us["floor"] = work.floor * constants(measured / work.floor, taken, every, place)
     resources = [work.resource_times(fit) for fit in found]
-    kernels = [kernel(row, us[COUNTED][i], resources[place[i]][i]) for i, row in enumerate(rows)]
     errors = {name: times / measured - 1 for name, times in us.items()}
-    errors[PAPERS][[row["profile"] != PAPERS_PROFILE for row in rows]] = np.nan
-    choices = factor_choices(kernels, us | {"floor": work.floor, "table": places_in_table(rows),
-                                            "random": np.zeros(len(rows))})
-    return Judgement(split, dict(zip(groups, found)) if fitted else {}, fitted, kernels, choices, errors)
+    errors[PAPERS][[row["profile"] != PAPERS_PROFILE for row in every]] = np.nan
+
+    fused = [i for i, row in enumerate(every) if "factors" in row and row["class"] != FILTERS]
+    kernels = [kernel(every[i], us[COUNTED][i], resources[place[i]][i]) for i in fused]
+    of_fused = [row.row for row in kernels]
+    scores = {name: times[fused] for name, times in (us | {"floor": work.floor}).items()}
+    choices = factor_choices(kernels, scores | {"table": places_in_table(of_fused), "random": np.zeros(len(fused))})
+    every, errors_of_every = with_calls(every, us[COUNTED], errors)
+    counting = [i for i, row in enumerate(every) if not row["stale"]]
+    return Judgement(split, dict(zip(groups, found)) if is_fitted else {}, is_fitted, kernels, choices,
+                     {name: of_all[fused] for name, of_all in errors.items()}, [every[i] for i in counting],
+                     {name: of_all[counting] for name, of_all in errors_of_every.items()})
 
 
-def of_calls(rows):
-    """{profile: {part: signed errors}} of "filter", its transform, and of "call", this and the convolution; of rows that
-    say them and are not stale, by the numbers that the program predicted with: nothing is fitted here."""
-    found = {}
+def class_of(row):
+    """In words."""
+    operation, family = row["asked"]["operation"], row["kernel"].split("_")[0]
+    if operation == "fftconv":
+        if "factors" not in row:
+            return LONG[family]
+        return f"forward, {family}, {next(words for most, words in BANDS.items() if row['n'] <= most)}"
+    if operation == "shortconv":
+        return f"short filters, {family}"
+    if operation == "spectral":
+        axes = row["asked"]["l"]
+        return "layers of few items" if row["batch"] <= FEW and (not isinstance(axes, list) or len(axes) == 1) else "layers"
+    return OTHERS[operation]
+
+
+def length_of(row):
+    """FFT size; of what has none the length of a row, or of its last axis."""
+    length = row.get("n") or row["asked"]["l"]
+    return length[-1] if isinstance(length, list) else length
+
+
+def mode_of(row):
+    return row.get("mode") or row["asked"].get("mode") or row["asked"].get("padding") or ""
+
+
+def with_filters(rows):
+    """The rows with their classes, and of each transform of filters that was timed one: many rows have the same."""
+    every, known = [{**row, "class": class_of(row)} for row in rows], set()
     for row in rows:
-        if row["stale"] or not row.get("filter"):
-            continue
-        filter_us, convolution_us = (float(CountedWork([each]).total_us(rows_own([each]))[0]) for each in (row["filter"], row))
-        parts = found.setdefault(row["profile"], {"filter": [], "call": []})
-        parts["filter"].append(filter_us / row["filter"]["measured_us"] - 1)
-        if row["call_measured_us"]:
-            parts["call"].append((filter_us + convolution_us) / row["call_measured_us"] - 1)
-    return found
+        said = row.get("filter")
+        what = said and json.dumps([row["profile"], row["stale"], said["counted"]["launches"]])
+        if said and what not in known:
+            known.add(what)
+            every.append({**row, "class": FILTERS, "counted": said["counted"], "measured_us": said["measured_us"],
+                          "eq2_paper": None, "eq2_profile": None, "asked_by_factors": False})
+    return every
+
+
+def with_calls(every, counted_us, errors):
+    """The whole calls too: the transform of a filter and what it is for."""
+    filters = {json.dumps([row["profile"], row["counted"]["launches"]]): us for row, us in zip(every, counted_us)
+               if row["class"] == FILTERS}
+    calls = [({**row, "class": CALLS}, (us + filters[what]) / row["call_measured_us"] - 1)
+             for row, us in zip(every, counted_us) if row["class"] != FILTERS and row.get("filter")
+             and row.get("call_measured_us")
+             and (what := json.dumps([row["profile"], row["filter"]["counted"]["launches"]])) in filters]
+    nothing = np.full(len(calls), np.nan)
+    added = {name: np.append(of_all, [error for _, error in calls] if name == COUNTED else nothing)
+             for name, of_all in errors.items()}
+    return every + [row for row, _ in calls], added
+
+
+def decoding_errors(rows):
+    """Of rows of danaus decode: signed errors of every span of positions that was measured, and predicted for its GPU by
+    the program's own numbers."""
+    said = {(row["case"], row["method"], row.get("states"), device_of(row["profile"])): row["positions"]
+            for row in rows if row["source"] == "predicted"}
+    errors = []
+    for row in rows:
+        if row["source"] == "measured" and "positions" in row:
+            spans = said.get((row["case"], row["method"], row.get("states"), row["device"]["name"]), [])
+            took = {(span["from"], span["to"]): span["us"] for span in row["positions"]}
+            errors += [span["us"] / took[span["from"], span["to"]] - 1 for span in spans
+                       if (span["from"], span["to"]) in took]
+    return errors
+
+
+def weights_of(rows, taken):
+    """Of each row that is taken, so that every class has the same, though none of a few rows more than those."""
+    LEAST_ROWS = 20
+    count = Counter(row["class"] for row, seen in zip(rows, taken) if seen)
+    return np.array([1 / max(count[row["class"]], LEAST_ROWS) if seen else 0. for row, seen in zip(rows, taken)])
 
 
 def each_at(place, lines):
@@ -207,15 +320,21 @@ def kernel(row, counted_us, resources):
     return Kernel(row, {**said, COUNTED: Prediction(float(counted_us), max(resources, key=resources.get))}, resources)
 
 
-def constants(ratios, taken):
-    """The geometric mean of the ratios of what is taken, for each column of it."""
-    return np.exp(np.log(ratios) @ taken / taken.sum(axis=0))
+def constants(ratios, taken, rows, place):
+    """For each row the geometric mean of the ratios of its kin that its fit has seen: convolutions in one launch, or its
+    class. NaN where there are none."""
+    kin = np.array(["" if "factors" in row and row["class"] != FILTERS else row["class"] for row in rows])
+    found = np.full(len(rows), np.nan)
+    for i in range(len(rows)):
+        seen = taken[:, place[i]] & (kin == kin[i])
+        if seen.any():
+            found[i] = np.exp(np.log(ratios[seen]).mean())
+    return found
 
 
 def rows_own(rows):
     """The fit that the program had as it made the rows."""
-    return the_only(rows, "fits", lambda row: Concurrency(
-        *(row["counted"][number] for number in FREE)))
+    return the_only(rows, "fits", lambda row: Concurrency(**row["counted"]["fit"]))
 
 
 def the_only(rows, what, of):
@@ -272,7 +391,7 @@ def least(scores):
 
 def case_of(row):
     """What a row's case asks for, with any factors, of its device."""
-    asked = {**case_fields(row["case"]), "n": row["n"], "fold": row["fold"], "factors": None,
+    asked = {**case_fields(row["case"]), "n": row.get("n"), "fold": row.get("fold"), "factors": None,
              "profile": row["profile"]}
     return tuple(sorted((field, str(value)) for field, value in asked.items()))
 

@@ -1,117 +1,147 @@
 """Counted work as one time, and the fit of what is free in it.
 
-A row of kind "prediction" says what time each resource needs, of which one time is made as in model/roofline.hpp:
+A row of kind "prediction" says, for each launch, what time each resource needs, of which model/roofline.hpp makes one:
 
-  T = (t_hbm^q + t_l2^q + s^q)^(1/q) + waits + launch,   s = (t_1^p + t_2^p + ...)^(1/p),   q = 2p - 1
+  T = tail (t_hbm^q + t_l2^q + s^q)^(1/q) + t_cluster + latencies + launch,   s = (t_1^p + t_2^p + ...)^(1/p)
 
-The overlap p is fitted, and so are the warp rate, of which the time of instruction issue follows (that of the
-schedulers, or that of the warps over their rate where this is longer), and what each wait takes.
+Here the same is done for many rows at once, and the numbers of Concurrency are fitted, all of them.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 
 import numpy as np
 from results import Refusal
 
-ISSUE = "issue"
+ISSUE, CLUSTER = "issue", "cluster"
 MEMORY = ("hbm", "l2")  # what is further apart from the rest
-
-STEP, WAIT_STEP = 1.02, 0.05  # of the search for the best fit
-OVERLAPS, WARP_RATES, WAITS_US = (1, 16), (0.05, 1), (0, 1.5)  # from, to
+PREFETCH = ("shared", "l2", "none")  # where the next rows are when barriers let warps go on
 
 
 @dataclass(frozen=True)
 class Concurrency:
-    """What of counted work is fitted."""
+    """What of counted work is fitted: see model/roofline.hpp."""
     overlap: float
-    warp_rate: float  # instructions, of those that are counted, that one warp can issue in a clock
-    wait_us: float  # that each wait takes
+    half_shared: float
+    half_l2: float
+    half_none: float
+    warp_rate: float
+    last_wave: float
+    wait_us: float
+    start_us: float
+    fill_us: float
+    phase_fill_us: float
+    follow_us: float
 
 
 FREE = tuple(field.name for field in fields(Concurrency))
+LEAST = np.array([1, 0, 0, 0, 0.05, 0, 0, 0, 0, 0, 0], float)
+MOST = np.array([16, 8, 16, 32, 1, 1, 2, 8, 4, 6, 8], float)
+
+# Of the fit: errors beyond this count by their size and not by its square, so no row outweighs a class; a pull to the
+# numbers that it begins with, for what few rows say nothing about.
+ROBUST, PULL = 0.1, 1e-3
+ROUNDS, ENOUGH = 40, 1e-7
 
 
 class CountedWork:
-    """Of some kernels, as arrays: a line for each resource but instruction issue, a column for each kernel."""
+    """Of some kernels, as arrays: a line for each resource but instruction issue, a column for each launch."""
 
     def __init__(self, rows):
-        counted = [row["counted"] for row in rows]
-        self.names = list(dict.fromkeys(name for each in counted for name in each["resources_us"]))
-        self.resources = np.array([[each["resources_us"].get(name, 0) for each in counted] for name in self.names])
-        self.is_memory = np.array([name in MEMORY for name in self.names])
-        self.schedulers, self.warps, self.waits, self.launch = (
-            np.array([each[field] for each in counted])
-            for field in ("schedulers_us", "warps_us", "waits", "launch_us"))
-        self.scale = np.maximum(self.resources.max(axis=0), self.schedulers)  # what powers are taken over
-        self.floor = self.resources[self.names.index("hbm")]  # what must move, at the memory's rate
+        each = [row["counted"]["launches"] for row in rows]
+        launches = [launch for own in each for launch in own]
+        self.rows = len(rows)
+        self.own = np.repeat(np.arange(len(rows)), [len(own) for own in each])
+        self.names = list(dict.fromkeys(name for launch in launches for name in launch["resources_us"]))
+        self.resources = np.array([[launch["resources_us"].get(name, 0) for launch in launches] for name in self.names])
+        memory, alone = (np.array([name in those for name in self.names]) for those in (MEMORY, (CLUSTER,)))
+        self.memory, self.sms = self.resources[memory], self.resources[~memory & ~alone]
+        self.alone = self.resources[alone].sum(axis=0)
+        (self.times, self.schedulers, self.warps, self.waits, self.launch, self.blocks, self.last_wave, self.starts,
+         self.meets, self.follows) = (
+            np.array([launch[field] for launch in launches], float) for field in (
+                "times", "schedulers_us", "warps_us", "waits", "launch_us", "blocks", "last_wave", "starts", "meets",
+                "follows"))
+        self.prefetch = np.array([PREFETCH.index(launch["prefetch"]) for launch in launches], int)
+        self.in_phases = (self.meets > 0) & (self.prefetch > 0)
+        self.scale = np.maximum(self.resources.max(axis=0, initial=0), self.schedulers)  # what powers are taken over
+        self.scale[self.scale == 0] = 1
+        self.floor = self.of_rows(self.resources[self.names.index("hbm")])  # what must move, at the memory's rate
+
+    def of_rows(self, of_launches):
+        """Sums over the launches of each row."""
+        return np.bincount(self.own, of_launches * self.times, self.rows)
 
     def issue(self, warp_rate):
         return np.maximum(self.schedulers, self.warps / warp_rate)
 
-    def at_once(self, overlap, issue):
-        """The time of all resources. `issue` as issue() has it, or several lines of such."""
-        of_memory = 2 * overlap - 1
-        of_sms = (((self.resources[~self.is_memory] / self.scale) ** overlap).sum(axis=0)
-                  + (issue / self.scale) ** overlap) ** (1 / overlap)
-        powers = ((self.resources[self.is_memory] / self.scale) ** of_memory).sum(axis=0) + of_sms ** of_memory
-        return self.scale * powers ** (1 / of_memory)
+    def overlap(self, fit):
+        half = np.array([fit.half_shared, fit.half_l2, fit.half_none])[self.prefetch]
+        return 1 + (fit.overlap - 1) * np.where(self.meets > 0, self.blocks / (self.blocks + half), 1)
 
-    def one_after_the_other(self, wait_us):
-        return self.waits * wait_us + self.launch
-
-    def total_us(self, concurrency):
+    def total_us(self, fit):
         """Of each kernel."""
-        return (self.at_once(concurrency.overlap, self.issue(concurrency.warp_rate))
-                + self.one_after_the_other(concurrency.wait_us))
+        p = self.overlap(fit)
+        q = np.where(self.in_phases, p, 2 * p - 1)
+        of_sms = (((self.sms / self.scale) ** p).sum(axis=0) + (self.issue(fit.warp_rate) / self.scale) ** p) ** (1 / p)
+        at_once = self.scale * (((self.memory / self.scale) ** q).sum(axis=0) + of_sms ** q) ** (1 / q)
+        latencies = (self.waits * fit.wait_us + self.starts * fit.start_us + fit.fill_us
+                     + self.in_phases * fit.phase_fill_us + self.follows * fit.follow_us)
+        tail = 1 + fit.last_wave * (self.last_wave - 1)
+        return self.of_rows(tail * at_once + self.alone + latencies + self.launch)
 
-    def resource_times(self, concurrency):
+    def resource_times(self, fit):
         """{resource: us} of each kernel."""
-        times = np.vstack([self.resources, self.issue(concurrency.warp_rate)])
-        return [dict(zip([*self.names, ISSUE], column)) for column in times.T.tolist()]
+        lines = [self.of_rows(line) for line in (*self.resources, self.issue(fit.warp_rate))]
+        return [dict(zip([*self.names, ISSUE], column)) for column in np.array(lines).T.tolist()]
 
     def sum(self):
         """The time were nothing done at once, with instructions at the schedulers' rate: nothing is fitted."""
-        return self.resources.sum(axis=0) + self.schedulers + self.launch
+        return self.of_rows(self.resources.sum(axis=0) + self.schedulers + self.launch)
 
     def longest(self):
         """The time were everything done at once, likewise."""
-        return self.scale + self.launch
+        return self.of_rows(np.maximum(self.resources.max(axis=0, initial=0), self.schedulers) + self.launch)
 
 
-def fit(rows):
-    """What has the smallest mean square of log(predicted / measured), in steps of 2 % and of waits of 0.05 us."""
+def fit(rows, start, weights=None):
+    """What has the least errors of log(predicted / measured). `start`: the numbers to begin with."""
     if not rows:
         raise Refusal("evaluation: 0 kernels to fit to, must be some")
     measured = np.array([row["measured_us"] for row in rows])
-    return fits(CountedWork(rows), measured, np.ones((len(rows), 1)))[0]
+    return fitted(CountedWork(rows), measured, np.ones(len(rows)) if weights is None else weights, start)
 
 
-def fits(work, measured_us, taken):
-    """Several at once: a column of `taken` has 1 for each kernel that one of them is fitted to, else 0. By every second
-    overlap and rate first, then by all that are beside the best."""
-    overlaps, rates, waits = steps(*OVERLAPS), steps(*WARP_RATES), np.arange(*WAITS_US, WAIT_STEP).tolist()
-    rough = best(work, measured_us, taken, overlaps[::2], rates[::2], waits)
-    return [best(work, measured_us, taken[:, i:i + 1], beside(overlaps, found.overlap), beside(rates, found.warp_rate),
-                 beside(waits, found.wait_us))[0] for i, found in enumerate(rough)]
+def fitted(work, measured_us, weights, start):
+    """By Levenberg and Marquardt's steps, within LEAST and MOST. `weights`: of each row, 0 where it is not seen."""
+    begin = np.clip(astuple(start), LEAST, MOST)
+    span, weights = MOST - LEAST, weights / weights.sum()
 
+    def errors(numbers):
+        return np.log(work.total_us(Concurrency(*numbers)) / measured_us)
 
-def best(work, measured_us, taken, overlaps, rates, waits):
-    """For each column of `taken` the best of these numbers."""
-    issue = work.issue(np.array(rates)[:, np.newaxis])  # a line for each rate
-    after = np.array([work.one_after_the_other(wait) for wait in waits])[:, np.newaxis]  # a plane for each wait
-    squares = np.stack([np.log((work.at_once(overlap, issue) + after) / measured_us) ** 2 @ taken
-                        for overlap in overlaps])
-    found = np.unravel_index(squares.reshape(-1, taken.shape[1]).argmin(axis=0), squares.shape[:-1])
-    return [Concurrency(overlaps[p], rates[r], waits[w]) for p, w, r in zip(*(places.tolist() for places in found))]
+    def cost(numbers, found):
+        return (weights * 2 * ROBUST ** 2 * (np.sqrt(1 + (found / ROBUST) ** 2) - 1)).sum() + (
+            PULL ** 2 * ((numbers - begin) / span) ** 2).sum()
 
-
-def beside(values, value):
-    at = values.index(value)
-    return values[max(at - 1, 0):at + 2]
-
-
-def steps(first, last):
-    made = [first]
-    while made[-1] * STEP <= last:
-        made.append(made[-1] * STEP)
-    return made
+    numbers, damping = begin, 1e-3
+    found = errors(numbers)
+    least = cost(numbers, found)
+    for _ in range(ROUNDS):
+        steps = np.where(numbers + 1e-4 * span < MOST, 1e-4, -1e-4) * span
+        slopes = np.array([(errors(numbers + step) - found) / step.sum() for step in np.diag(steps)])
+        seen = weights / np.sqrt(1 + (found / ROBUST) ** 2)
+        square = (slopes * seen) @ slopes.T + np.diag((PULL / span) ** 2)
+        down = -(slopes * seen) @ found - (PULL / span) ** 2 * (numbers - begin)
+        better = False
+        while not better and damping < 1e6:
+            trial = np.clip(numbers + np.linalg.solve(square + damping * np.diag(np.diag(square)), down), LEAST, MOST)
+            trial_errors = errors(trial)
+            trial_cost = cost(trial, trial_errors)
+            better = trial_cost < least
+            damping *= 0.3 if better else 4
+        if not better:
+            break
+        gain, numbers, found, least = least - trial_cost, trial, trial_errors, trial_cost
+        if gain < ENOUGH * least:
+            break
+    return Concurrency(*numbers.tolist())

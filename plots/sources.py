@@ -78,6 +78,7 @@ BESIDE = {"paper": lambda data, committed: Paper(committed), "peers": lambda dat
           "short_peers": lambda data, committed: ShortPeers(committed), "short": timed_of("shortconv"),
           "spectral": timed_of("spectral"), "attention": lambda data, committed: Attentions(committed),
           "state": timed_of("ssmconv"), "convolutions": timed_of("fftconv"),
+          "decoding": lambda data, committed: decoding(data / "decode.jsonl", committed) or results.Results([], []),
           "extension_memory": own_of("extension_memory.jsonl", "memory"),
           "predicted_layers": own_of("spectral.jsonl", "model"), "bench": all_timed,
           "answers": lambda data, committed: measurements.answering(committed)}

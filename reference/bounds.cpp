@@ -1,6 +1,7 @@
 #include "reference/bounds.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace danaus {
@@ -26,6 +27,10 @@ double bound_l2_of_roundings(Dtype dtype, int roundings) {
   if (roundings < 0) fail("bound_l2: ", roundings, " roundings, must be at least 0");
   const double c = dtype == Dtype::f64 ? 16 : dtype == Dtype::f32 ? 8 : 1;
   return c * unit_roundoff(dtype) * std::sqrt(roundings);
+}
+
+int radix2_stages(std::int64_t points) {
+  return std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(points, 2) - 1));
 }
 
 double excess_of_few(double independent) { return std::sqrt(1 + 8 / independent); }

@@ -12,6 +12,9 @@ namespace danaus {
 // counts its own roundings.
 double bound_l2_of_roundings(Dtype dtype, int roundings);
 
+// Stages of an FFT of radix 2 that has at least so many points.
+int radix2_stages(std::int64_t points);
+
 // Of bound_l2 what Gaussian data may take, of so many samples and more: rounding takes 0.3 to 0.5 of it. What takes
 // more computes something else, or counts its roundings wrong.
 inline constexpr double kUsualShare = 0.6;

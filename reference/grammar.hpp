@@ -49,6 +49,8 @@ struct Grammar {
 std::span<const Grammar> grammars();
 // Null where no operation has the word.
 const Grammar* find_grammar(std::string_view operation);
+// That of a token's operation. Throws as parse_case() does where there is none.
+const Grammar& grammar_of(std::string_view token);
 
 // Fields that several operations share.
 inline constexpr TokenField kTypeField{.kind = TokenField::Kind::one_of,

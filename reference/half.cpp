@@ -1,9 +1,11 @@
 #include "reference/half.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace danaus {
 namespace {
@@ -33,6 +35,15 @@ double round_to(Dtype dtype, double value) {
   if (dtype == Dtype::f64) return value;
   if (dtype == Dtype::f32) return static_cast<float>(value);
   return round_to(dtype, round_to_odd(value));
+}
+
+double half_ulp(Dtype dtype, double value) {
+  const auto [digits, least] = dtype == Dtype::f16    ? std::pair(11, -24)
+                               : dtype == Dtype::bf16 ? std::pair(8, -133)
+                               : dtype == Dtype::f32  ? std::pair(24, -149)
+                                                      : std::pair(53, -1074);
+  if (!std::isfinite(value)) fail("half_ulp: ", value, ", must be finite");
+  return std::ldexp(0.5, value == 0 ? least : std::max(std::ilogb(value) + 1 - digits, least));
 }
 
 }  // namespace danaus

@@ -18,12 +18,20 @@ constexpr double kFewNumbers = 8;
 // An error of 0 takes nothing of its bound, not even of 0.
 double share(double error, double bound) { return error == 0 ? 0 : error / bound; }
 
+// A result with less error, by the tolerance.
+double beyond(double tolerance, double right, double made) {
+  const double error = made - right;
+  if (!std::isfinite(error)) return made;
+  return std::abs(error) <= tolerance ? right : made - std::copysign(tolerance, error);
+}
+
 // One output, row by row.
 class OutputJudge {
  public:
   OutputJudge(const OutputTerms& terms, std::span<const double> right, std::span<const double> made,
-              const std::vector<bool>* known, const JudgeOptions& options, double truth_bound)
-      : terms_(terms), right_(right), made_(made), known_(known), options_(options) {
+              const std::vector<bool>* known, std::span<const double> tolerances, const JudgeOptions& options,
+              double truth_bound)
+      : terms_(terms), right_(right), made_(made), known_(known), tolerances_(tolerances), options_(options) {
     const auto given = options.bounds.find(terms.name);
     for (double bound : terms.bounds)
       bounds_.push_back((given == options.bounds.end() ? bound : given->second) + truth_bound);
@@ -63,20 +71,23 @@ class OutputJudge {
       if (!judged[n] || !is_known(at)) continue;
       right.push_back(whole[n]), made.push_back(made_[at]), places_.push_back(at);
       accept_overflow(row, right.back(), made.back());
+      if (!tolerances_.empty()) made.back() = beyond(tolerances_[at], right.back(), made.back());
     }
     if (right.empty()) return;
-    judge_row(row, right, made, independent_numbers(row, whole, right));
+    const double summed =
+        terms_.summed[row] * std::sqrt(static_cast<double>(right.size()) / static_cast<double>(length));
+    summed_.push_back(summed);
+    judge_row(row, right, made, summed, independent_numbers(row, whole, right, summed));
     all_right_.insert(all_right_.end(), right.begin(), right.end());
     all_made_.insert(all_made_.end(), made.begin(), made.end());
   }
 
   // How many numbers of a row err independently. Of a row that is small because most of what was summed cancelled, or
   // was trimmed, the numbers themselves say nothing.
-  double independent_numbers(std::int64_t row, std::span<const double> whole, std::span<const double> right) const {
+  double independent_numbers(std::int64_t row, std::span<const double> whole, std::span<const double> right,
+                             double summed) const {
     const double known = std::min(terms_.samples[row], terms_.frequencies[row]);
-    const auto count = static_cast<double>(right.size());
-    const double summed = terms_.summed[row] * std::sqrt(count / static_cast<double>(whole.size()));
-    const double most = std::min(known, count);
+    const double most = std::min(known, static_cast<double>(right.size()));
     if (std::isfinite(known) && summed > kWellConditioned * norm(right)) return most;
     const double few = std::min(most, independent_samples(right));
     return terms_.has_frequencies && !terms_.is_spoiled[row] ? std::min(few, independent_frequencies(whole)) : few;
@@ -113,11 +124,10 @@ class OutputJudge {
     if (made == round_to(terms_.dtype, right + std::copysign(error, right))) right = made = 0;
   }
 
-  void judge_row(std::int64_t row, std::span<const double> right, std::span<const double> made, double few) {
+  void judge_row(std::int64_t row, std::span<const double> right, std::span<const double> made, double summed,
+                 double few) {
     const auto count = static_cast<double>(right.size());
-    const double size = norm(right),
-                 scale =
-                     std::max(size, terms_.summed[row] * std::sqrt(count / static_cast<double>(terms_.order.length)));
+    const double size = norm(right), scale = std::max(size, summed);
     energies_ += scale * scale, energies_over_ += scale * scale * (scale * scale / few);
     ++rows_, few_ += few;
     double largest = 0, largest_right = 0, product = 0;
@@ -126,8 +136,9 @@ class OutputJudge {
       errors.push_back(made[i] - right[i]);
       largest = std::max(largest, std::abs(errors.back())), largest_right = std::max(largest_right, std::abs(right[i]));
       if (!std::isfinite(errors.back())) {
-        const double value = made[i];
-        keep_worse({row, terms_.order.place(row), kInfinity, bounds_[row], kInfinity, text("a number is ", value)});
+        const std::string instead = std::isfinite(right[i]) ? "" : text(", must be ", right[i]);
+        keep_worse(
+            {row, terms_.order.place(row), kInfinity, bounds_[row], kInfinity, text("a number is ", made[i], instead)});
         return;
       }
     }
@@ -139,8 +150,11 @@ class OutputJudge {
     const auto samples = static_cast<std::int64_t>(count);
     const double rms = scale / std::sqrt(std::min(count, terms_.samples[row]));
     const double allowed_max = bound_max(bound, samples) * std::max(largest_right, rms) + floor * bound_max(1, samples);
+    // Numbers below half of the least step all become zero, so that errors of the floor do not average out.
     const double allowed_gain =
-        few < kFewNumbers || size == 0 ? allowed : bound_gain(allowed / size, static_cast<std::int64_t>(few)) * size;
+        few < kFewNumbers || size == 0
+            ? allowed
+            : bound_gain(bound * scale / size, static_cast<std::int64_t>(few)) * size + floor * std::sqrt(count);
     const double clearance =
         std::max({share(error, allowed), share(largest, allowed_max), share(std::abs(product), allowed_gain)});
     const double relative = error == 0 ? 0 : scale > 0 ? error / scale : kInfinity;
@@ -159,12 +173,7 @@ class OutputJudge {
       verdict_.passed = true;
       return;
     }
-    // Of some outputs, as much was summed as is their share.
-    double summed = terms_.summed_to_all();
-    std::int64_t numbers = 0;
-    for (std::int64_t row = 0; row < terms_.order.rows(); ++row)
-      if (!terms_.is_spoiled[row]) numbers += terms_.order.length;
-    if (numbers > 0) summed *= std::min(1., std::sqrt(static_cast<double>(compared()) / static_cast<double>(numbers)));
+    const double summed = norm(summed_);
     Comparison& all = verdict_.all = compare(all_right_, all_made_, summed);
     all.worst = places_[all.worst];
     const double ratio = energies_ * energies_ / energies_over_;
@@ -176,7 +185,7 @@ class OutputJudge {
     verdict_.bound = l2 + of_floor;
     const double gain = few_ < kFewNumbers * static_cast<double>(rows_)
                             ? verdict_.bound * all.cancelled
-                            : bound_gain(verdict_.bound * all.cancelled, static_cast<std::int64_t>(few));
+                            : bound_gain(l2 * all.cancelled, static_cast<std::int64_t>(few)) + of_floor;
     const double of_l2 = share(all.rel_l2, verdict_.bound);
     const double of_all = std::max(of_l2, share(std::abs(all.gain_error), gain));  // largest errors are rows' own
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);
@@ -195,10 +204,12 @@ class OutputJudge {
   const OutputTerms& terms_;
   std::span<const double> right_, made_;
   const std::vector<bool>* known_;
+  std::span<const double> tolerances_;
   const JudgeOptions& options_;
   std::vector<double> bounds_;
   std::vector<double> all_right_, all_made_;
   std::vector<std::int64_t> places_;  // of those, in the output
+  std::vector<double> summed_;        // to what is judged of each row
   double energies_ = 0, energies_over_ = 0, few_ = 0;
   std::int64_t rows_ = 0, infinite_ = 0, too_large_ = 0;
   bool has_row_ = false;
@@ -240,11 +251,9 @@ double OutputTerms::bound() const { return std::ranges::max(bounds); }
 std::vector<OutputTerms> Judge::terms(const Values& inputs, const Promise& promise) const {
   std::vector<OutputTerms> all = row_terms(inputs, promise);
   for (OutputTerms& of : all) {
-    // Below the smallest normal number of f16, a number is rounded to a multiple of 2^-24, whatever it is relative to.
+    // Below the smallest normal number of f16, an output is rounded to a multiple of 2^-24, whatever it is relative to.
     // fp32 loses what is below 2^-126, in states over their sizes 2^-120.
-    of.floor = of.dtype == Dtype::f16   ? 0x1p-25 * std::sqrt(promise.subnormal_roundings)
-               : of.dtype == Dtype::f64 ? 0
-                                        : 0x1p-120;
+    of.floor = of.dtype == Dtype::f16 ? 0x1p-25 : of.dtype == Dtype::f64 ? 0 : 0x1p-120;
     const bool is_batched = std::ranges::find(of.order.axes, "b", &RowOrder::Axis::name) != of.order.axes.end();
     if (is_batched) of.nonfinite_reach = promise.nonfinite_reach;
     if (promise.shared_rows == 1) continue;
@@ -279,7 +288,8 @@ const OutputVerdict* Verdict::worst() const {
 
 Verdict verdict_on(const Judge& judge, const Values& inputs, const Values& outputs, const Expected& expected,
                    const std::vector<OutputTerms>& terms, const JudgeOptions& options) {
-  const Values right = judge.compared(inputs, expected.outputs), made = judge.compared(inputs, outputs);
+  const Values right = judge.compared(inputs, expected.outputs), made = judge.compared(inputs, outputs),
+               tolerances = judge.compared(inputs, options.tolerances);
   Verdict verdict;
   double known = 0, all = 0;
   for (const OutputTerms& of : terms) {
@@ -291,7 +301,9 @@ Verdict verdict_on(const Judge& judge, const Values& inputs, const Values& outpu
     const std::vector<bool>* mask = some == options.known.end() ? nullptr : &some->second;
     const auto count = mask ? std::ranges::count(*mask, true) : static_cast<std::ptrdiff_t>(size);
     known += static_cast<double>(count), all += static_cast<double>(size);
-    if (count > 0) verdict.outputs.push_back(OutputJudge(of, a, b, mask, options, expected.bound).verdict());
+    if (count > 0)
+      verdict.outputs.push_back(
+          OutputJudge(of, a, b, mask, array_in(tolerances, of.name), options, expected.bound).verdict());
   }
   verdict.known = all > 0 ? known / all : 1;
   return verdict;
@@ -323,9 +335,10 @@ std::vector<AdjointError> adjoint_errors(const Values& inputs, const Values& out
     if (made == outputs.end()) continue;
     const std::vector<double>& other = array_in(inputs, input);
     const OutputTerms& of = *std::ranges::find(terms, output, &OutputTerms::name);
-    const double rms = norm(other) / std::sqrt(static_cast<double>(other.size()));
+    const double size = norm(other), count = std::sqrt(static_cast<double>(other.size()));
     const double dot = std::inner_product(other.begin(), other.end(), made->second.begin(), 0.);
-    errors.push_back({output, dot - right, kDeviations * of.bound() * of.summed_to_all() * rms});
+    errors.push_back(
+        {output, dot - right, kDeviations * of.bound() * of.summed_to_all() * size / count + of.floor * size * count});
   }
   return errors;
 }

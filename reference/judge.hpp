@@ -84,6 +84,13 @@ struct Expected {
   double bound;
 };
 
+// What an output takes, whatever computes it (claim.hpp).
+struct RowWork {
+  int roundings;     // of FFTs of radix 2 there and back: twiddle and sum in each stage, the product between, and gates
+  double products;   // in a sum by the definition
+  double steps = 0;  // for which an error of a pole's powers repeats
+};
+
 // <y, dy> in double, and the bias's part of it.
 struct AdjointProduct {
   double whole, of_bias = 0;
@@ -99,6 +106,7 @@ class Judge {
   std::vector<OutputTerms> terms(const Values& inputs, const Promise& promise) const;
   // The bound that terms() has for every row, where inputs are not known yet.
   virtual double bound(std::string_view output, const Roundings& roundings) const = 0;
+  virtual RowWork work(std::string_view output, const Values& inputs) const = 0;
   // Outputs in the units in which they are compared: as they are, but for what would hide behind larger numbers.
   virtual Values compared(const Values& inputs, Values outputs) const { return static_cast<void>(inputs), outputs; }
   // What <y, dy> is; nothing where there are no gradients.
@@ -173,6 +181,7 @@ struct JudgeOptions {
   Bounds bounds = {};       // in place of those in `terms`
   double usual_share = 1;   // of the bound over all rows that such data take (bounds.hpp)
   KnownNumbers known = {};  // of outputs that are known in part only
+  Values tolerances = {};   // of outputs: what each number may err beside the bounds of its row
 };
 
 // Every output over all rows and row by row. Rows that read NaN or infinity must show it, and are judged where they may
@@ -187,7 +196,7 @@ Verdict verdict_on(const Case& asked, const Values& inputs, const Values& output
 // <y, dy> = <du, u> = <dk, k> = <dw, w> = <dpregate, pregate> = <dpostgate, postgate>, for any data: what each product
 // of an output with its input is off by. Where a bias is added behind the filter, its part of <y, dy> is <dbias, bias>,
 // and in those with u, k and pregate it is not. Errors that know nothing of that input add up as a random walk does;
-// the bound is four times its rms.
+// the bound is four times its rms. Numbers that are too small for their type may all become zero.
 struct AdjointError {
   std::string_view output;
   double error, bound;

@@ -24,8 +24,6 @@ struct Promise {
   bool keeps_rows_apart = true;
   // So many samples from where the definition has NaN or infinity, an output of the same row may have them too.
   std::int64_t nonfinite_reach = kWholeRow;
-  // How often numbers are rounded that may be below the normal range of f16, where errors are no longer in proportion.
-  int subnormal_roundings = 1;
 };
 
 }  // namespace danaus

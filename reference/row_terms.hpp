@@ -28,8 +28,12 @@ RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t c
 // Terms of an output with these squares of what was summed to its rows, and one bound.
 OutputTerms output_terms(const Array& output, const RowEnergies& summed, double bound);
 
-// Numbers of f16 below its normal range, 2^-14, err as if they were as large: the square of that.
+// Numbers that are rounded to f16 below its normal range, 2^-14, err as if they were as large: the square of that. What
+// is 0 has no error.
 inline constexpr double kSubnormalSquare = 0x1p-28;
+inline double rounded_square(Dtype dtype, double square, double numbers = 1) {
+  return dtype == Dtype::f16 && square != 0 ? square + numbers * kSubnormalSquare : square;
+}
 
 // The L2 norm, however large or small the values are.
 double norm(std::span<const double> values);

@@ -44,7 +44,8 @@ std::string with_number(std::string_view token, std::string_view name, std::int6
   return text(token.substr(0, at), number, token.substr(at + digits.size()));
 }
 
-TokenFields::TokenFields(std::string_view token, const Grammar& grammar) : token_(token), grammar_(grammar) {
+TokenFields::TokenFields(std::string_view token, const Grammar& grammar, bool whole)
+    : token_(token), grammar_(grammar) {
   if (operation_word(token) != grammar.operation)
     fail("token '", token, "': a token of this operation begins with '", grammar.operation, "'");
   std::string_view rest = token;
@@ -60,7 +61,7 @@ TokenFields::TokenFields(std::string_view token, const Grammar& grammar) : token
     fields_.emplace_back(declared, field);
   }
   for (const TokenField& field : grammar.fields)
-    if (field.required && !has(field.name))
+    if (whole && field.required && !has(field.name))
       fail("token ", token_, ": field '", field.name, "' is missing: ", field.meaning, ", ",
            field.kind == TokenField::Kind::one_of ? field.values_in_words() : std::string(field.form));
 }

@@ -34,8 +34,8 @@ std::string with_number(std::string_view token, std::string_view name, std::int6
 class TokenFields {
  public:
   // Throws where the token begins with another operation, a field is unknown, refused or stands twice, or a required
-  // one is missing.
-  TokenFields(std::string_view token, const Grammar& grammar);
+  // one is missing. `whole`: whether any is required.
+  TokenFields(std::string_view token, const Grammar& grammar, bool whole = true);
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::optional<std::int64_t> number(std::string_view name) const;

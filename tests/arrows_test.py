@@ -13,6 +13,9 @@ BELOW = {"device": set(), "executor": {"device"}, "tile": {"device"}, "memory": 
          "plan": {"device", "tile", "memory", "middle", "families"},
          "cpu": {"device", "executor", "tile", "memory", "middle", "families", "plan"},
          "cuda": {"device", "tile", "memory", "middle", "families", "plan"}}
+# Rooms of experiments/, each of which knows only those before it.
+ORDER = ("cli io arithmetic operations timing methods code count predict explore verify bench calibrate decode convolve "
+         "fields random record commands").split()
 FOLDERS = {"reference": set(), "kernels": {"reference"}, "model": {"reference"},
            "experiments": {"reference", "kernels", "model"},
            "python": {"reference", "kernels", "experiments"}}
@@ -27,7 +30,7 @@ ONE_SOURCE_TWO_MACHINES = {("kernels/device/operations.hpp", "kernels/executor/o
 def includes():
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".hpp", ".cpp", ".in") and not path.name.endswith("_test.cpp"):
+            if path.suffix in (".hpp", ".cpp", ".in", ".cu", ".cuh") and not path.name.endswith("_test.cpp"):
                 name = path.relative_to(ROOT).as_posix()
                 for included in re.findall(r'^#include "((?:reference|kernels|model|experiments|python)/[^"]+)"',
                                            path.read_text(), re.MULTILINE):
@@ -50,6 +53,12 @@ class Arrows(unittest.TestCase):
             if here not in ROOMS or (name, included) in ONE_SOURCE_TWO_MACHINES:
                 continue
             self.assertIn(there, BELOW[here] | {here}, f"{name} includes {included}")
+
+    def test_between_the_rooms_of_experiments(self):
+        for name, included in includes():
+            here, there = name.split("/")[1], included.split("/")[1]
+            if name.startswith("experiments/") and included.startswith("experiments/") and name.count("/") > 1:
+                self.assertLessEqual(ORDER.index(there), ORDER.index(here), f"{name} includes {included}")
 
     def test_between_families(self):
         for name, included in includes():

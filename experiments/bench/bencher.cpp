@@ -7,16 +7,17 @@
 #include <set>
 
 #include "experiments/bench/checked_rows.hpp"
-#include "experiments/bench/device_bus.hpp"
-#include "experiments/bench/device_memory.hpp"
 #include "experiments/bench/every_row.hpp"
-#include "experiments/bench/monitor.hpp"
 #include "experiments/bench/parts.hpp"
-#include "experiments/bench/sets.hpp"
-#include "experiments/bench/statistics.hpp"
-#include "experiments/bench/stopwatch.hpp"
-#include "experiments/bench/work.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
+#include "experiments/methods/runner.hpp"
+#include "experiments/operations/work.hpp"
+#include "experiments/timing/device_bus.hpp"
+#include "experiments/timing/device_memory.hpp"
+#include "experiments/timing/monitor.hpp"
+#include "experiments/timing/sets.hpp"
+#include "experiments/timing/statistics.hpp"
+#include "experiments/timing/stopwatch.hpp"
 #include "kernels/cuda/machine.hpp"
 
 namespace danaus {
@@ -79,13 +80,13 @@ class CudaBencher final : public Bencher {
 
   double copy_rate() const override { return copy_rate_; }
 
-  std::vector<Json> rows(const Case& asked, const std::vector<Contender>& contenders) override {
+  std::vector<Json> rows(const Case& asked, const std::vector<const Method*>& methods) override {
     std::vector<Entry> entries;
-    for (Contender contender : contenders) {
-      Entry& entry = entries.emplace_back(contender);
+    for (const Method* method : methods) {
+      Entry& entry = entries.emplace_back(*method);
       try {
         prepare(asked);
-        const auto runner = make_runner(contender, asked, device_);
+        const auto runner = make_runner(*method, asked, device_);
         entry.row["variant"] = runner->variant();
         entry.row["fft_size"] = runner->fft_size();
         if (!runner->factors().empty()) entry.row["factors"] = runner->factors();
@@ -110,10 +111,10 @@ class CudaBencher final : public Bencher {
   }
 
  private:
-  // A contender and its row.
+  // A method and its row.
   struct Entry {
-    explicit Entry(Contender contender) : contender(contender) {}
-    Contender contender;
+    explicit Entry(const Method& timed) : method(timed) {}
+    const Method& method;
     Json row = Json::object();
     std::vector<std::vector<unsigned long long>> sums;  // of the outputs of every set, as verified
     std::int64_t prepared_bytes = 0;                    // by the runner
@@ -144,7 +145,7 @@ class CudaBencher final : public Bencher {
     return 2 * static_cast<double>(from.bytes()) / (1e-6 * quartiles(series.us).median);
   }
 
-  // Arrays and truth of the case, kept for the next contender.
+  // Arrays and truth of the case, kept for the next method.
   void prepare(const Case& asked) {
     if (sets_ && sets_->asked().token() == asked.token()) return;
     sets_.reset();  // gives the memory back first
@@ -210,7 +211,7 @@ class CudaBencher final : public Bencher {
     entry.sums.clear();
     for (std::int64_t i = 0; i < sets_->count(); ++i) entry.sums.push_back(checksums(*sets_, i, stream));
     Json every = compare_every_row(
-        *sets_, entry.contender, runner, device_, rows_->of,
+        *sets_, entry.method, runner, device_, rows_->of,
         [&](std::string_view output) { return rows_->size_of_sums(output); }, stream);
     if (every.contains("reason"))
       verdict["status"] = "failed", verdict["reason"] = every["reason"], every.erase("reason");
@@ -238,7 +239,7 @@ class CudaBencher final : public Bencher {
         later.push_back(entry);
     };
     for (Entry* entry : untimed) try {
-        entry->runner = make_runner(entry->contender, sets_->asked(), device_);
+        entry->runner = make_runner(entry->method, sets_->asked(), device_);
         entry->runner->set_filters(sets_->filters(), stopwatch_.stream());
         entry->runner->launch(sets_->set(0), stopwatch_.stream());  // takes its workspace
         together.push_back(entry);
@@ -273,11 +274,10 @@ class CudaBencher final : public Bencher {
     }
     for (Entry* entry : together)
       for (const Entry* other : together) {
-        const bool is_a_measure = other->contender == Contender::copy || other->contender == Contender::kernel;
+        const bool is_a_measure = other->method.name == kCopy || other->method.name == kPlan;
         if (other == entry || !is_a_measure) continue;
         const Quartiles q = ratios(entry->bursts.us, other->bursts.us);
-        entry->row["ratios"][std::string(name_in(kContenders, other->contender))] = {
-            {"median", q.median}, {"q1", q.q1}, {"q3", q.q3}};
+        entry->row["ratios"][std::string(other->method.name)] = {{"median", q.median}, {"q1", q.q1}, {"q3", q.q3}};
       }
   }
 
@@ -325,7 +325,7 @@ class CudaBencher final : public Bencher {
     row["notes"] = notes;
     if (row["verify"]["status"] != "passed")
       row.erase("time_us");
-    else if (entry.contender == Contender::kernel)
+    else if (entry.method.name == kPlan)
       time_parts(row);
   }
 

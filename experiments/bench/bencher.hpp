@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "experiments/bench/contenders.hpp"
-#include "experiments/bench/protocol.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/method.hpp"
+#include "experiments/timing/protocol.hpp"
 
 namespace danaus {
 
@@ -21,7 +21,7 @@ class Bencher {
   // What the device copies, in bytes read and written a second: gigabytes of noise, in bursts.
   virtual double copy_rate() const = 0;
 
-  // The result rows of a case by some contenders but for what was asked:
+  // The result rows of a case by some methods but for what was asked:
   //   "variant", "fft_size", "factors": of it, where they are known
   //   "verify": {"status": "passed" | "failed", "truth", "rows": that were checked, "of", "nonfinite": in all rows, and
   //              of the output that takes most of its bound the errors and bounds of verdict_row(); where there are
@@ -38,8 +38,8 @@ class Bencher {
   //   "memory": {"arrays_bytes": of one set, "kept_bytes": by the method beside them}
   //   "load": {"sm_clock_mhz", "power_watts", "temperature_celsius"} as NVML has it under sustained load
   //   "notes": of what may have disturbed the times
-  // Bursts of the contenders take turns, as far as the device has memory for all; the rest is timed one by one.
-  virtual std::vector<Json> rows(const Case& asked, const std::vector<Contender>& contenders) = 0;
+  // Bursts of the methods take turns, as far as the device has memory for all; the rest is timed one by one.
+  virtual std::vector<Json> rows(const Case& asked, const std::vector<const Method*>& methods) = 0;
 };
 
 // Throws in a build without CUDA.

@@ -5,18 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/runner.hpp"
 #include "experiments/operations/subject.hpp"
 #include "reference/judge.hpp"
 
 namespace danaus {
-
-// Each array of a case is noise() of its own key times its scale, rounded to its type; inputs begin with input set 0.
-// Scales are such that outputs keep the scale of inputs: 1 but for filters and weights. Filters that noise is none of
-// are those of their operation (Subject::filters()).
-std::uint64_t array_key(const Case& asked, std::string_view array);
-float array_scale(const Case& asked, const Array& array);
 
 struct CheckedRows : SomeRows {
   Values inputs;      // of input set 0, rounded as they are on the device

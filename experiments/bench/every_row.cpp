@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "experiments/bench/as_convolution.hpp"
-#include "experiments/bench/rearranged.hpp"
+#include "experiments/methods/as_convolution.hpp"
+#include "experiments/methods/rearranged.hpp"
 #include "experiments/operations/subject.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "reference/convolution/convolve.hpp"
@@ -14,7 +14,7 @@ namespace danaus {
 namespace {
 
 struct Other {
-  Contender contender;
+  const Method& method;
   Case asked;
 };
 
@@ -47,23 +47,24 @@ MakeFilter masked_filter(const Convolution& p) {
 }
 
 // Who computes the same by other means; nothing where nobody does, and why.
-std::optional<Other> other_than(Contender contender, const Case& asked, const Device& device, std::string& why) {
+std::optional<Other> other_than(const Method& method, const Case& asked, const Device& device, std::string& why) {
   const Convolution* masked = masked_case(asked);
-  const Contender baseline = asked.as<Spectral>() ? Contender::cufft_cublas_f32 : Contender::cufft_f32;
-  const bool by_baseline = contender == Contender::kernel;
-  const Other other{by_baseline ? baseline : Contender::kernel,
+  const bool by_baseline = method.name == kPlan;
+  const Other other{timed_method(!by_baseline           ? kPlan
+                                 : asked.as<Spectral>() ? "cufft_cublas_f32"
+                                                        : "cufft_f32"),
                     masked ? by_masked_filter(*masked) : subject_of(asked, "bench")->however_computed(by_baseline)};
-  const auto refusal = obstacle(other.contender, other.asked, device);
+  const auto refusal = obstacle(other.method, other.asked, device);
   if (!refusal) return other;
   why = *refusal;
   return std::nullopt;
 }
 
 std::unique_ptr<Runner> make_other(const Case& asked, const Other& other, const Device& device) {
-  auto runner = make_runner(other.contender, other.asked, device);
+  auto runner = make_runner(other.method, other.asked, device);
   if (const Convolution* masked = masked_case(asked))
     return as_convolution(asked, other.asked, std::move(runner), masked_filter(*masked));
-  return other.contender == Contender::kernel ? std::move(runner) : rearranged(asked, other.asked, std::move(runner));
+  return other.method.name == kPlan ? std::move(runner) : rearranged(asked, other.asked, std::move(runner));
 }
 
 // Rows that are compared by themselves: those of an output or, where channels are last or rows are very many, so many
@@ -159,12 +160,12 @@ std::vector<Difference> differences(const Array& output, const Pieces& pieces, c
 
 }  // namespace
 
-Json compare_every_row(const Sets& sets, Contender contender, const Runner& runner, const Device& device,
+Json compare_every_row(const Sets& sets, const Method& method, const Runner& runner, const Device& device,
                        std::int64_t rows, const std::function<double(std::string_view)>& size_of_sums,
                        Stream stream) try {
   std::string why;
-  const auto other = runner.computes() ? other_than(contender, sets.asked(), device, why)
-                                       : std::optional<Other>({Contender::copy, sets.asked()});
+  const auto other = runner.computes() ? other_than(method, sets.asked(), device, why)
+                                       : std::optional<Other>({timed_method(kCopy), sets.asked()});
   if (!other) return {{"skipped", why}};
   const std::vector<Array>& arrays = sets.arrays();
   std::vector<DeviceBuffer<std::byte>> outputs(arrays.size());
@@ -178,8 +179,7 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
           reference ? kUsualShare * (runner.bound(arrays[i].name) + reference->bound(arrays[i].name)) : 0;
       compared[i] = {.output = arrays[i].name, .bound = bound * size_of_sums(arrays[i].name)};
     }
-  if (reference)
-    reference->set_filters(other->contender == Contender::kernel ? sets.filters() : sets.filters_in_f32(), stream);
+  if (reference) reference->set_filters(other->method.name == kPlan ? sets.filters() : sets.filters_in_f32(), stream);
   const bool in_pairs = runner.promise().shared_rows != 1 || (reference && reference->promise().shared_rows != 1);
   for (std::int64_t set = 0; set < sets.count(); ++set) {
     const DeviceArrays judged = sets.set(set);
@@ -198,7 +198,7 @@ Json compare_every_row(const Sets& sets, Contender contender, const Runner& runn
   const Compared* worst = nullptr;
   for (const Compared& here : compared)
     if (!here.output.empty() && (!worst || here.clearance() > worst->clearance())) worst = &here;
-  return verdict_of(*worst, sets, rows, reference ? name_in(kContenders, other->contender) : "u");
+  return verdict_of(*worst, sets, rows, reference ? other->method.name : "u");
 } catch (const std::invalid_argument& refusal) {
   return {{"skipped", refusal.what()}};  // too little memory for another method
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/bench/contenders.hpp"
+#include "experiments/operations/subject.hpp"
 
 namespace danaus {
 

@@ -1,4 +1,4 @@
-// What is timed by default: lists of cases, built here and nowhere else.
+// What is timed by default: lists of cases, of convolutions here, of other operations in their studies.
 #pragma once
 
 #include <span>
@@ -6,15 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/operation.hpp"
+#include "experiments/operations/study.hpp"
 
 namespace danaus {
-
-struct CaseSweep {
-  std::string_view name;
-  std::string_view question;
-  std::vector<Case> (*cases)();
-};
 
 // The first one, `speed`, is the default and holds those of fused forward convolutions that leave the factors to the
 // plan. Factorizations are those of the build: with the CMake option DANAUS_ALL every one that the kernels can have.

@@ -2,14 +2,14 @@
 #include <chrono>
 #include <set>
 
-#include "experiments/bench/device_bus.hpp"
-#include "experiments/bench/device_memory.hpp"
-#include "experiments/bench/monitor.hpp"
-#include "experiments/bench/noise.hpp"
-#include "experiments/bench/statistics.hpp"
-#include "experiments/bench/stopwatch.hpp"
 #include "experiments/calibrate/calibration.hpp"
 #include "experiments/calibrate/kernels.hpp"
+#include "experiments/timing/device_bus.hpp"
+#include "experiments/timing/device_memory.hpp"
+#include "experiments/timing/monitor.hpp"
+#include "experiments/timing/noise.hpp"
+#include "experiments/timing/statistics.hpp"
+#include "experiments/timing/stopwatch.hpp"
 
 namespace danaus {
 namespace {
@@ -127,23 +127,16 @@ class Calibrator {
     const auto from = room_for<std::uint16_t>(samples, "a copy"), to = room_for<std::uint16_t>(samples, "a copy");
     const auto size = static_cast<std::int64_t>(from.bytes());
     fill_noise(Dtype::f16, from.data(), samples, noise_key(0, 0), 1, stopwatch_.stream());
-    const auto hbm = [&](const char* key, const char* source, double bytes, const Launch& launch) {
-      say_(source);
-      const Series series = steady(launch);
-      Measurement m = of(key, "TB/s", source, series, bytes);
-      m.ceiling = 1e-12 * limits_.hbm_bytes_per_s,
-      m.ceiling_source = "memory clock and bus width, as the device reports";
-      if (m.key == "hbm_bandwidth" && m.clock_mhz) report({"clock", "MHz", "SM clock under a copy", *m.clock_mhz});
-      report(m);
-    };
-    hbm("hbm_bandwidth", "device-to-device copy of gigabytes, both directions counted, sustained", 2. * size,
-        [&](Stream stream) {
-          DANAUS_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
-        });
-    hbm("hbm_read_bandwidth", "reading gigabytes of noise, sustained", size,
-        [&](Stream stream) { read_memory(from.data(), size, sink_.data(), stream); });
-    hbm("hbm_write_bandwidth", "writing gigabytes of scrambled words, sustained", size,
-        [&](Stream stream) { write_memory(to.data(), size, 1, stream); });
+    constexpr const char* kCopy = "device-to-device copy of gigabytes, both directions counted, sustained";
+    say_(kCopy);
+    const Series copies = steady([&](Stream stream) {
+      DANAUS_CUDA(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
+    });
+    Measurement hbm = of("hbm_bandwidth", "TB/s", kCopy, copies, 2. * static_cast<double>(size));
+    hbm.ceiling = 1e-12 * limits_.hbm_bytes_per_s,
+    hbm.ceiling_source = "memory clock and bus width, as the device reports";
+    if (hbm.clock_mhz) report({"clock", "MHz", "SM clock under a copy", *hbm.clock_mhz});
+    report(hbm);
 
     say_("reading from L2");
     std::int64_t bytes = 0;

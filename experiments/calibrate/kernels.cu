@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/bench/noise.hpp"
 #include "experiments/calibrate/kernels.hpp"
+#include "experiments/timing/noise.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/device/warpgroup.hpp"
 
@@ -317,28 +317,6 @@ const std::array kDrills = {
 
 constexpr int kMemoryThreads = 512, kInFlight = 8;
 
-__global__ void __launch_bounds__(kMemoryThreads) read_kernel(const uint4* from, std::int64_t count, Word* sink) {
-  const std::int64_t step = std::int64_t{gridDim.x} * kMemoryThreads;
-  Word word = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * kMemoryThreads + threadIdx.x; i < count; i += kInFlight * step) {
-    DANAUS_UNROLL
-    for (int j = 0; j < kInFlight; ++j)
-      if (i + j * step < count) {
-        const uint4 value = __ldcs(from + i + j * step);
-        word ^= value.x ^ value.y ^ value.z ^ value.w;
-      }
-  }
-  sink[blockIdx.x * kMemoryThreads + threadIdx.x] = word;
-}
-
-__global__ void __launch_bounds__(kMemoryThreads) write_kernel(uint4* to, std::int64_t count, Word seed) {
-  const std::int64_t step = std::int64_t{gridDim.x} * kMemoryThreads;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * kMemoryThreads + threadIdx.x; i < count; i += step) {
-    const Word word = (static_cast<Word>(i) ^ seed) * 0x9e3779b9u;
-    to[i] = {word, word * 0x85ebca6bu, ~word, word * 0xc2b2ae35u};
-  }
-}
-
 constexpr int kRounds = 64;
 
 // Blocks go through the buffer in chunks, each beginning at another.
@@ -359,25 +337,12 @@ __global__ void __launch_bounds__(kMemoryThreads, kBlocksPerSm)
 
 __global__ void empty_kernel() {}
 
-constexpr int kMemoryBlocks = 1024;
-
 }  // namespace
 
 std::span<const Drill> drills() { return kDrills; }
 
 std::int64_t sink_words(int multiprocessors) {
-  return std::max(std::int64_t{kMemoryBlocks}, std::int64_t{kBlocksPerSm} * multiprocessors) *
-         std::max(kMostThreads, kMemoryThreads);
-}
-
-void read_memory(const void* from, std::int64_t bytes, Word* sink, Stream stream) {
-  read_kernel<<<kMemoryBlocks, kMemoryThreads, 0, stream>>>(static_cast<const uint4*>(from), bytes / 16, sink);
-  DANAUS_CUDA(cudaGetLastError());
-}
-
-void write_memory(void* to, std::int64_t bytes, Word seed, Stream stream) {
-  write_kernel<<<kMemoryBlocks, kMemoryThreads, 0, stream>>>(static_cast<uint4*>(to), bytes / 16, seed);
-  DANAUS_CUDA(cudaGetLastError());
+  return std::int64_t{kBlocksPerSm} * multiprocessors * std::max(kMostThreads, kMemoryThreads);
 }
 
 std::int64_t read_again(const void* from, std::int64_t bytes, int multiprocessors, Word* sink, Stream stream) {

@@ -26,9 +26,6 @@ std::span<const Drill> drills();
 // Words that a drill's sink must have for a device.
 std::int64_t sink_words(int multiprocessors);
 
-// `bytes` are a multiple of 16.
-void read_memory(const void* from, std::int64_t bytes, std::uint32_t* sink, Stream stream);
-void write_memory(void* to, std::int64_t bytes, std::uint32_t seed, Stream stream);
 // Reads a buffer again and again, past L1; returns the bytes read.
 std::int64_t read_again(const void* from, std::int64_t bytes, int multiprocessors, std::uint32_t* sink, Stream stream);
 

@@ -41,10 +41,9 @@ std::string Code::words() const {
   return machine.empty() ? "sources:" + sources : machine;
 }
 
-Code code_of(Contender contender, const Case& asked, const Device& device) try {
-  if (contender == Contender::kernel) return code_of_plan(asked, device);
-  if (is_of_plans(contender)) return code_of_plan(by_fft(contender, asked, device), device);
-  const std::string code = code_of_baseline(name_in(kContenders, contender));
+Code code_of(const Method& method, const Case& asked, const Device& device) try {
+  if (method.runs_plan) return code_of_plan(method.by(method, asked, device), device);
+  const std::string code = code_of_baseline(method.name);
   return {code, code};
 } catch (const std::invalid_argument&) {
   return {"no kernel", "no kernel"};
@@ -84,7 +83,7 @@ std::optional<Code> code_of(const Json& row) {
       return Code{"no kernel", "no kernel"};
     }
   if (kind == "decode") return code_of_families(row.at("families").get<std::set<std::string>>(), device.sm);
-  return code_of(parse_in(kContenders, "rows: method", row.at("method").get<std::string>()),
+  return code_of(timed_method(row.at("method").get<std::string>(), "rows: method"),
                  parse_case(row.at("case").get<std::string>()), device);
 }
 

@@ -9,8 +9,8 @@
 #include <set>
 #include <string>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/method.hpp"
 
 namespace danaus {
 
@@ -23,7 +23,7 @@ struct Code {
   std::string words() const;
 };
 
-Code code_of(Contender contender, const Case& asked, const Device& device);
+Code code_of(const Method& method, const Case& asked, const Device& device);
 // Of all kernels of these families, for an architecture.
 Code code_of_families(const std::set<std::string>& families, int sm);
 // Of whatever tests run on a device.

@@ -29,8 +29,8 @@ struct Options {
   std::vector<Case> cases;
   std::string rows_of;    // in words
   bool by_token = false;  // cases are those of --case
-  std::vector<Contender> contenders;
-  bool every_contender = false;
+  std::vector<const Method*> methods;
+  bool every_method = false;
   int device = 0;
   Protocol protocol;
 };
@@ -38,7 +38,7 @@ struct Options {
 // A row to come.
 struct TimedCase {
   Case asked;
-  Contender contender;
+  const Method* method;
 };
 
 int in_range(std::string_view what, int least, int most, const std::optional<int>& given, int otherwise) {
@@ -59,7 +59,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("case", tokens, "TOKEN", "a case; may be repeated");
   line.option("mask", mask, "FILE", kMaskHelp);
   line.option("sweep", sweep, "NAME", join(case_sweep_names()) + " (default: the first); see danaus list bench");
-  line.option("method", methods, "NAME", names_in(kContenders) + " (default: all); may be repeated");
+  line.option("method", methods, "NAME", join(names_of(timed_methods())) + " (default: all); may be repeated");
   job.add_kernel_option();
   line.option("device", device, "NUMBER", "which GPU (default 0)");
   line.option("launches", launches, "NUMBER",
@@ -74,11 +74,10 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (!mask.empty()) mask_tokens(tokens, mask);
   const CaseSweep& chosen = sweep.empty() ? case_sweeps().front() : case_sweep("bench", sweep);
   options.rows_of = tokens.empty() ? text("the sweep '", chosen.name, "'") : "the cases given";
-  for (const std::string& method : methods)
-    options.contenders.push_back(parse_in(kContenders, "bench: method", method));
-  options.every_contender = methods.empty();
-  if (options.every_contender)
-    for (const auto& entry : kContenders) options.contenders.push_back(entry.value);
+  for (const std::string& method : methods) options.methods.push_back(&timed_method(method, "bench: method"));
+  options.every_method = methods.empty();
+  if (options.every_method)
+    for (const Method& method : timed_methods()) options.methods.push_back(&method);
   options.device = in_range("device", 0, kAny, device, options.device);
   options.protocol.launches = in_range("launches", 1, kMostLaunches, launches, options.protocol.launches);
   options.protocol.repetitions = in_range("repetitions", 1, kAny, repetitions, options.protocol.repetitions);
@@ -89,21 +88,20 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   return true;
 }
 
-// Each case by each contender that computes it on the device; one that was asked for by name says why it does not.
+// Each case by each method that computes it on the device; one that was asked for by name says why it does not.
 std::vector<TimedCase> timed_cases(const Options& options, const Device& device) {
   std::vector<TimedCase> list;
   for (const Case& asked : options.cases)
-    for (Contender contender : options.contenders)
-      if (!options.every_contender || !obstacle(contender, asked, device)) list.push_back({asked, contender});
+    for (const Method* method : options.methods)
+      if (!options.every_method || !obstacle(*method, asked, device)) list.push_back({asked, method});
   if (list.empty()) fail("bench: no method computes ", options.cases.front().token(), " on ", device.name);
   return list;
 }
 
 // The fields of a row that say what was asked, and which code was timed.
 Json describe(const TimedCase& timed, const Json& device_fields, const Protocol& protocol) {
-  const std::string_view method = name_in(kContenders, timed.contender);
   Json fields = {{"case", timed.asked.token()},
-                 {"method", method},
+                 {"method", timed.method->name},
                  {"device", device_fields},
                  {"protocol",
                   {{"launches", protocol.launches},
@@ -112,7 +110,7 @@ Json describe(const TimedCase& timed, const Json& device_fields, const Protocol&
                    {"idle_ms", protocol.idle_ms},
                    {"load_ms", protocol.load_ms},
                    {"sustained", protocol.sustained}}},
-                 {"code", code_of(timed.contender, timed.asked, device_of(device_fields)).words()},
+                 {"code", code_of(*timed.method, timed.asked, device_of(device_fields)).words()},
                  {"stopwatch", kRevision.stopwatch},
                  {"compiler", compiler_in_words()}};
   return fields;
@@ -140,11 +138,11 @@ class RowsOfCases {
  private:
   void make_from(std::size_t first) {
     made_.clear();
-    std::vector<Contender> contenders;
+    std::vector<const Method*> methods;
     const std::string token = list_[first].asked.token();
     for (std::size_t i = first; i < list_.size() && list_[i].asked.token() == token; ++i)
-      contenders.push_back(list_[i].contender);
-    std::vector<Json> rows = bencher_.rows(list_[first].asked, contenders);
+      methods.push_back(list_[i].method);
+    std::vector<Json> rows = bencher_.rows(list_[first].asked, methods);
     for (std::size_t i = 0; i < rows.size(); ++i) made_.emplace(first + i, std::move(rows[i]));
   }
 
@@ -170,7 +168,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   std::size_t longest_token = 0;
   for (const TimedCase& timed : list) {
     asked.push_back(describe(timed, bencher->device(), protocol));
-    if (!job.kernel().empty() && timed.contender == Contender::kernel) asked.back()["asked_kernel"] = job.kernel();
+    if (!job.kernel().empty() && timed.method->name == kPlan) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, timed.asked.token().size());
   }
   job.configure(

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "experiments/cli/command_line.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/method.hpp"
 
 namespace danaus {
 
@@ -21,8 +21,8 @@ std::span<const Command> commands();
 // The usage line, and a line for each command.
 void print_program_help(std::ostream& out);
 
-// danaus verify with any table of candidates; run_verify() takes candidates().
-int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates);
+// danaus verify with any table of methods; run_verify() takes judged_methods().
+int verify(std::span<const std::string> words, Console& console, std::span<const Method> methods);
 
 int run_verify(std::span<const std::string> words, Console& console);
 int run_random(std::span<const std::string> words, Console& console);

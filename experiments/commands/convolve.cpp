@@ -25,7 +25,7 @@ struct Options {
   OperandFiles files;
   std::string y;
   Mode mode = Mode::causal;
-  Method method = Method::fftw;
+  Algorithm method = Algorithm::fftw;
   bool allow_nonfinite = false;
 };
 
@@ -46,12 +46,12 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("pregate", options.files.pregate, "FILE", "multiplies u");
   line.option("postgate", options.files.postgate, "FILE", "multiplies the result");
   line.option("mask", options.files.mask, "FILE", kMaskHelp);
-  line.option("method", method, "NAME", names_in(kMethods) + " (default: fftw)");
+  line.option("method", method, "NAME", names_in(kAlgorithms) + " (default: fftw)");
   line.flag("allow-nonfinite", options.allow_nonfinite, "let NaN and infinity through; a notice says how far they go");
   if (!job.parse(words, "what was computed and its error as a JSON line; - for stdout")) return false;
 
   if (options.y.empty()) fail("convolve: no output file, -o FILE must name one");
-  options.method = parse_in(kMethods, "convolve: method", method);
+  options.method = parse_in(kAlgorithms, "convolve: method", method);
   options.mode = parse_mode(mode);
   job.reads("U", options.files.u);
   job.reads("K", options.files.k);

@@ -1,7 +1,6 @@
 // danaus decode: what does one position after the other take?
 #include <algorithm>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/code/row_code.hpp"
 #include "experiments/commands/commands.hpp"

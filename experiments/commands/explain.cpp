@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <array>
 
-#include "experiments/bench/work.hpp"
 #include "experiments/cli/paragraph.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/count/footprint.hpp"
 #include "experiments/count/imitation.hpp"
+#include "experiments/operations/work.hpp"
 #include "experiments/predict/predictions.hpp"
 #include "kernels/cpu/program_work.hpp"
 #include "kernels/plan/choice.hpp"

@@ -4,15 +4,14 @@
 #include <map>
 #include <set>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/method.hpp"
+#include "experiments/operations/study.hpp"
 #include "experiments/verify/trials.hpp"
-#include "kernels/families/taps/family.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/named_kernel.hpp"
@@ -37,16 +36,16 @@ struct Topic {
 Rows cases() {
   Rows rows;
   std::set<std::string> seen;
-  for (const Trial& trial : trial_sweeps().front().trials(candidates()))
+  for (const Trial& trial : trial_sweeps().front().trials(judged_methods()))
     if (seen.insert(trial.asked.token()).second) rows.push_back({trial.asked.token(), trial.group});
   return rows;
 }
 
 Rows methods() {
   Rows rows;
-  for (const Candidate& candidate : candidates())
-    rows.push_back({std::string(candidate.name), candidate.scaling ? std::string(name(*candidate.scaling)) : "",
-                    std::string(candidate.summary)});
+  for (const Method& method : judged_methods())
+    rows.push_back({std::string(method.name), method.scaling ? std::string(name(*method.scaling)) : "",
+                    std::string(method.summary)});
   return rows;
 }
 
@@ -67,7 +66,7 @@ Rows sweep_rows() {
   Rows rows;
   for (const TrialSweep& sweep : trial_sweeps())
     rows.push_back(
-        {std::string(sweep.name), std::to_string(sweep.trials(candidates()).size()), std::string(sweep.question)});
+        {std::string(sweep.name), std::to_string(sweep.trials(judged_methods()).size()), std::string(sweep.question)});
   return rows;
 }
 
@@ -79,20 +78,10 @@ Rows bench_rows() {
 }
 
 // Families of the kernels that a plan for an operation may run, those that prepare among them.
-std::string families_of(std::string_view operation) {
-  if (operation == "spectral") return "mix";
-  if (operation == "spectralgrad") return "mix, correlate_mix";
-  if (operation == "ssmconv") return "state";
-  if (operation == "shortconv") return "direct, short_filter, toeplitz";
-  if (operation == "shortconvgrad") return "correlate_short, direct, short_filter, toeplitz";
-  std::set<std::string> names = {std::string(spectrum::Family::name)};
-  for (const auto& v : variants()) names.emplace(v->family);
-  for (const auto& v : long_variants()) names.emplace(v->family);
-  if (operation != "fftconv") {
-    for (const auto& c : correlators()) names.emplace(c->family);
-    names.emplace(taps::Family::name);
-  }
-  return join(std::vector(names.begin(), names.end()));
+std::string families_of(std::string_view word) {
+  const auto& all = studied_operations();
+  const auto found = std::ranges::find(all, word, &StudiedOperation::word);
+  return found == all.end() ? "" : found->families();
 }
 
 Rows operation_rows() {
@@ -231,7 +220,7 @@ const std::vector<Topic>& topics() {
       {"profiles", {{"profile"}, {"device"}}, profiles},
       {"sweeps", {{"sweep"}, {"rows", 0, right}, {"question"}}, sweep_rows},
       {"bench", {{"bench sweep"}, {"cases", 0, right}, {"question"}}, bench_rows},
-      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(kContenders); }},
+      {"timed", {{"timed method"}, {"what it is"}}, [] { return named(timed_methods()); }},
       {"kernels",
        {{"kernel"},
         {"N", 0, right},

@@ -3,7 +3,6 @@
 #include <array>
 #include <thread>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/cli/environment.hpp"
 #include "experiments/cli/table.hpp"
@@ -11,6 +10,7 @@
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
 #include "experiments/count/imitation.hpp"
+#include "experiments/methods/method.hpp"
 #include "experiments/predict/measured_predictions.hpp"
 #include "experiments/predict/predictions.hpp"
 #include "kernels/cpu/program_work.hpp"
@@ -176,10 +176,11 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   if (overlap && !(*overlap >= 1)) fail("model: overlap=", *overlap, ", must be at least 1");
   if (warp_rate && !(*warp_rate > 0)) fail("model: warp-rate=", *warp_rate, ", must be positive");
   if (wait && !(*wait >= 0)) fail("model: wait=", *wait, ", must be at least 0");
-  if (overlap || warp_rate || wait)
-    options.concurrency = {overlap.value_or(options.concurrency.overlap),
-                           warp_rate.value_or(options.concurrency.warp_rate),
-                           wait.value_or(options.concurrency.wait_us), ""};
+  if (overlap || warp_rate || wait) {
+    Concurrency& own = options.concurrency;
+    own.overlap = overlap.value_or(own.overlap), own.warp_rate = warp_rate.value_or(own.warp_rate);
+    own.wait_us = wait.value_or(own.wait_us), own.fitted_to = "";
+  }
   if (!options.measured.empty() && (overlap || warp_rate || wait))
     fail("model: ",
          overlap     ? "overlap"
@@ -232,7 +233,7 @@ std::vector<PredictedCase> predicted_cases(const Options& options, const std::ve
 // What the kernel was that a time is foretold of.
 Json forecast(const PredictedCase& predicted) {
   Json row = prediction(predicted);
-  row["code"] = code_of(Contender::kernel, predicted.asked, imitation(predicted.profile)).words();
+  row["code"] = code_of(timed_method(kPlan), predicted.asked, imitation(predicted.profile)).words();
   return row;
 }
 

@@ -1,4 +1,4 @@
-// danaus verify: is every candidate as close to the truth as its bound says?
+// danaus verify: is every method as close to the truth as its bound says?
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -11,8 +11,8 @@
 #include "experiments/commands/job.hpp"
 #include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
+#include "experiments/methods/execution.hpp"
 #include "experiments/verify/bits.hpp"
-#include "experiments/verify/execution.hpp"
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
 #include "experiments/verify/verification.hpp"
@@ -50,17 +50,16 @@ const TrialSweep& find_sweep(const std::string& word) {
 }
 
 // False when only help was wanted.
-bool read_options(Job& job, std::span<const std::string> words, std::span<const Candidate> candidates,
-                  Options& options) {
+bool read_options(Job& job, std::span<const std::string> words, std::span<const Method> methods, Options& options) {
   TrialSelection& trials = options.trials;
-  const std::vector<std::string> methods = methods_of(candidates);
+  const std::vector<std::string> names = names_of(methods);
   std::string sweep, data, filter, scaling, mask;
   std::optional<int> seed, device;
   CommandLine& line = job.line;
   line.option("case", trials.cases, "TOKEN", "a case; may be repeated; see danaus help tokens");
   line.option("mask", mask, "FILE", kMaskHelp);
   line.option("sweep", sweep, "NAME", join(sweep_names()) + " (default: the first); see danaus list sweeps");
-  line.option("method", trials.methods, "NAME", join(methods) + " (default: all); may be repeated");
+  line.option("method", trials.methods, "NAME", join(names) + " (default: all); may be repeated");
   job.add_kernel_option();
   line.option("data", data, "KIND", names_in(kDataKinds));
   line.option("scale", trials.scale, "NUMBER", "multiplies u (default 1)");
@@ -89,8 +88,8 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   if (!options.recording.empty() && !std::filesystem::is_directory(options.recording))
     fail("verify: recording '", options.recording, "', must be a folder with .wav files");
   for (const std::string& method : trials.methods)
-    if (std::find(methods.begin(), methods.end(), method) == methods.end())
-      fail(must_be_one_of("verify: method", method, methods));
+    if (std::find(names.begin(), names.end(), method) == names.end())
+      fail(must_be_one_of("verify: method", method, names));
   if (trials.cases.empty()) trials.sweep = sweep.empty() ? &trial_sweeps().front() : &find_sweep(sweep);
   if (!data.empty()) trials.data = parse_in(kDataKinds, "verify: data", data);
   if (!filter.empty()) trials.filter = parse_in(kFilterKinds, "verify: filter", filter);
@@ -117,7 +116,7 @@ void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
     const std::string operation = "verify " + trial.asked.token();
     if (const auto* problem = trial.asked.as<Convolution>()) {
       require_memory(operation, memory_of(resolved(*problem)));  // before a plan for a size that is hopeless
-      most = std::max(most, memory_of(trial.candidate.planned(*problem)));
+      most = std::max(most, memory_of(planned_by(trial.method, *problem)));
     } else {
       most = std::max(most, memory_of(trial.asked));
     }
@@ -140,8 +139,7 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
                      const std::vector<std::string>& left_out, unsigned threads) {
   std::vector<std::string> methods;
   for (const Trial& trial : trials)
-    if (const std::string method(trial.candidate.name);
-        std::find(methods.begin(), methods.end(), method) == methods.end())
+    if (const std::string method(trial.method.name); std::find(methods.begin(), methods.end(), method) == methods.end())
       methods.push_back(method);
   const std::string rows_of = sweep ? text("the sweep '", sweep->name, "'") : "the cases given";
   Settings settings = {
@@ -160,15 +158,15 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
 
 }  // namespace
 
-int verify(std::span<const std::string> words, Console& console, std::span<const Candidate> candidates) {
+int verify(std::span<const std::string> words, Console& console, std::span<const Method> methods) {
   Job job(console, "verify", kDescription);
   Options options;
-  if (!read_options(job, words, candidates, options)) return kExitOk;
+  if (!read_options(job, words, methods, options)) return kExitOk;
   if (std::ranges::count(options.trials.methods, kOnGpu) > 0 && cuda_device_count() == 0)
     return without_gpu(console, "verify", text("--method ", kOnGpu, " needs"));
   ask_for_kernel(job, options.trials);
   const TrialSweep* const sweep = options.trials.sweep;
-  const std::vector<Trial> trials = selected_trials(options.trials, candidates);
+  const std::vector<Trial> trials = selected_trials(options.trials, methods);
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   require_memory_for(trials, threads);
   const Recording recording{options.recording, read_recording(options.recording)};
@@ -177,11 +175,11 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   std::size_t longest_token = 0;
   for (const Trial& trial : trials) {
     asked.push_back(describe(trial));
-    if (options.bits && trial.candidate.name == kOnGpu) asked.back()["asked_bits"] = true;
+    if (options.bits && trial.method.name == kOnGpu) asked.back()["asked_bits"] = true;
     if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
-  Settings settings = settings_of(sweep, trials, recording, left_out(options.trials, candidates), threads);
+  Settings settings = settings_of(sweep, trials, recording, left_out(options.trials, methods), threads);
   if (!job.kernel().empty()) settings.emplace_back("kernel", job.kernel() + ", asked for by name");
   job.configure(std::move(settings));
 
@@ -193,7 +191,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
             .make =
                 [&](std::size_t i) {
                   Json row = verified(trials[i], recording);
-                  if (options.bits && trials[i].candidate.name == kOnGpu) row["bits"] = bits_of(trials[i]);
+                  if (options.bits && trials[i].method.name == kOnGpu) row["bits"] = bits_of(trials[i]);
                   return row;
                 },
             .show =
@@ -207,6 +205,8 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   return (judges && verdicts.count("failed") > 0) || bits.different() > 0 ? kExitCheckFailed : kExitOk;
 }
 
-int run_verify(std::span<const std::string> words, Console& console) { return verify(words, console, candidates()); }
+int run_verify(std::span<const std::string> words, Console& console) {
+  return verify(words, console, judged_methods());
+}
 
 }  // namespace danaus

@@ -30,7 +30,7 @@ std::vector<double> direct_sum(Mode mode, std::span<const double> x, std::span<c
     const auto samples = x.first(static_cast<std::size_t>(piece.length));
     const auto filter = k.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(piece.filter_length));
     const std::vector<double> sums =
-        convolve(piece, {{samples.begin(), samples.end()}, {filter.begin(), filter.end()}, {}, {}}, Method::direct);
+        convolve(piece, {{samples.begin(), samples.end()}, {filter.begin(), filter.end()}, {}, {}}, Algorithm::direct);
     for (std::int64_t n = 0; n < piece.length; ++n) y[(n + begin) % length] += sums[n];
   }
   return y;
@@ -51,7 +51,7 @@ std::vector<double> direct_channel(const Convolution& one, const Inputs& inputs)
 
 }  // namespace
 
-std::vector<double> convolve_by_channel(const Convolution& problem, const Inputs& inputs, Method method,
+std::vector<double> convolve_by_channel(const Convolution& problem, const Inputs& inputs, Algorithm method,
                                         Console& console) {
   std::vector<double> y(inputs.u.size());
   Convolution one = problem;
@@ -69,7 +69,7 @@ std::vector<double> convolve_by_channel(const Convolution& problem, const Inputs
     const auto filter = inputs.k.begin() + channel * problem.filter_length;
     const Inputs of_channel{
         pick(inputs.u), {filter, filter + problem.filter_length}, pick(inputs.pregate), pick(inputs.postgate)};
-    const std::vector<double> rows = method == Method::direct && problem.mask.empty()
+    const std::vector<double> rows = method == Algorithm::direct && problem.mask.empty()
                                          ? direct_channel(one, of_channel)
                                          : convolve(one, of_channel, method);
     for (std::int64_t b = 0; b < problem.batch; ++b)

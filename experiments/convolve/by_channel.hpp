@@ -10,7 +10,7 @@ namespace danaus {
 
 // y [B, H, L] by `method`. Throws Interrupted soon after an interrupt is requested; only one channel's transform is not
 // broken off.
-std::vector<double> convolve_by_channel(const Convolution& problem, const Inputs& inputs, Method method,
+std::vector<double> convolve_by_channel(const Convolution& problem, const Inputs& inputs, Algorithm method,
                                         Console& console);
 
 }  // namespace danaus

@@ -56,20 +56,21 @@ std::vector<double> expanded(const Operand& operand, std::int64_t batch, std::in
 }
 
 // How far the method carries a value that is not finite.
-std::string reach(const Operand& operand, const Convolution& problem, Method method) {
+std::string reach(const Operand& operand, const Convolution& problem, Algorithm method) {
   if (operand.input == &Inputs::postgate) return "each stays in its own sample of y";
-  if (method == Method::direct && problem.mask.empty())
+  if (method == Algorithm::direct && problem.mask.empty())
     return operand.is_filter()
                ? "the direct sum carries each to up to all samples of its channel"
                : text("the direct sum carries each to ", std::min(problem.filter_length, problem.length),
                       " samples of y: its own and those after it");
-  const bool is_paired = method == Method::monarch && problem.batch > 1 && planned(problem).fold == Fold::pair;
+  const bool is_paired = method == Algorithm::monarch && problem.batch > 1 && planned(problem).fold == Fold::pair;
   return text("a transform spreads them over whole rows of y", is_paired ? " and those paired with them" : "",
               problem.mask.empty() ? "; --method direct does not" : "");
 }
 
 // Counts what is not finite and refuses it unless the user wants it.
-bool has_nonfinite(const Operand& operand, const Convolution& problem, Method method, bool allowed, Console& console) {
+bool has_nonfinite(const Operand& operand, const Convolution& problem, Algorithm method, bool allowed,
+                   Console& console) {
   const std::vector<double>& values = operand.signal.values;
   const auto finite = [](double value) { return std::isfinite(value); };
   const auto first = std::find_if_not(values.begin(), values.end(), finite);
@@ -129,7 +130,7 @@ std::string description(const std::string& path, const Signal& signal) {
          (signal.sample_rate ? "  " + std::to_string(signal.sample_rate) + " Hz" : "");
 }
 
-Operands read_operands(const OperandFiles& files, Mode mode, Method method, bool allow_nonfinite, Console& console) {
+Operands read_operands(const OperandFiles& files, Mode mode, Algorithm method, bool allow_nonfinite, Console& console) {
   std::vector<Operand> list;
   const auto add = [&](const char* name, const std::string& path, std::vector<double> Inputs::*input) {
     if (!path.empty()) list.push_back({name, path, input, read_signal(path)});

@@ -34,6 +34,6 @@ std::string description(const std::string& path, const Signal& signal);
 //
 // Values that are not finite need `allow_nonfinite`; console.err then says how far `method` carries them. Throws
 // std::invalid_argument, naming file and rule, where files do not go together or need more memory than there is.
-Operands read_operands(const OperandFiles& files, Mode mode, Method method, bool allow_nonfinite, Console& console);
+Operands read_operands(const OperandFiles& files, Mode mode, Algorithm method, bool allow_nonfinite, Console& console);
 
 }  // namespace danaus

@@ -10,13 +10,13 @@ namespace danaus {
 // transform, or of sums the root of their terms.
 constexpr double kImplausible = 1e-11;
 
-StatedError stated_error(const Convolution& problem, const Inputs& inputs, Method method, const std::vector<double>& y,
-                         bool nonfinite) {
+StatedError stated_error(const Convolution& problem, const Inputs& inputs, Algorithm method,
+                         const std::vector<double>& y, bool nonfinite) {
   if (nonfinite)
     return {{{"status", "skipped"}, {"reason", "not finite"}}, "not stated: not all values are finite", "nothing"};
   // What is not judged by the direct sum: itself, and what a mask makes of a filter.
-  const bool masked = !problem.mask.empty(), by_fftw = method == Method::direct || masked;
-  const Method judge = masked && method == Method::fftw ? Method::monarch : Method::fftw;
+  const bool masked = !problem.mask.empty(), by_fftw = method == Algorithm::direct || masked;
+  const Algorithm judge = masked && method == Algorithm::fftw ? Algorithm::monarch : Algorithm::fftw;
   StatedError stated;
   Comparison in_double, as_written;
   if (by_fftw) {
@@ -26,7 +26,7 @@ StatedError stated_error(const Convolution& problem, const Inputs& inputs, Metho
     in_double = compare(expected, y);
     as_written = compare(expected, written);
     stated.plausible = in_double.rel_l2 < kImplausible;
-    stated.against = judge == Method::fftw ? "FFTW, all samples" : "the Monarch factors, all samples";
+    stated.against = judge == Algorithm::fftw ? "FFTW, all samples" : "the Monarch factors, all samples";
   } else {
     const SpotCheck check = spot_check(problem, inputs, y);
     in_double = check.in_double;

@@ -18,7 +18,7 @@ struct StatedError {
 // Of y [B, H, L] as computed by `method` and as written in the case's type: against FFTW where the direct sum computed
 // it, with a mask against FFTW or the Monarch factors, else against the direct sum over as many samples as time allows.
 // Values that are not finite have no error.
-StatedError stated_error(const Convolution& problem, const Inputs& inputs, Method method, const std::vector<double>& y,
-                         bool nonfinite);
+StatedError stated_error(const Convolution& problem, const Inputs& inputs, Algorithm method,
+                         const std::vector<double>& y, bool nonfinite);
 
 }  // namespace danaus

@@ -205,7 +205,7 @@ Json comparison(const Convolution& problem, const Device& device, const Readings
     quantities.push_back(entry);
   }
   return {{"case", token(problem)},          {"method", "kernel"},
-          {"device", device_block(device)},  {"code", code_of(Contender::kernel, problem, device).words()},
+          {"device", device_block(device)},  {"code", code_of(timed_method(kPlan), problem, device).words()},
           {"compiler", compiler_in_words()}, {"variant", counted.variant->name},
           {"blocks", counted.extent.blocks}, {"quantities", quantities}};
 }

@@ -1,8 +1,13 @@
 #include "experiments/count/kernel_work.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "experiments/count/counted.hpp"
+#include "kernels/families/cluster/family.hpp"
+#include "kernels/families/mix/family.hpp"
+#include "kernels/plan/arrays.hpp"
+#include "kernels/plan/registry.hpp"
 
 namespace danaus {
 namespace {
@@ -11,7 +16,49 @@ constexpr double kSectorBytes = 32, kWavefrontBytes = 128;
 constexpr double kLocalWordBytes = 4;                   // a warp's lie side by side, a wavefront's bytes
 constexpr double kGroupOperandBytes = 2. * 16 * 8 / 4;  // of a product's second operand, for each of the group's warps
 
-KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device, const MachineCode& compiled) {
+// Of a fused convolution; else nothing.
+const Variant* fused_kernel(const LaunchWork& launch) {
+  for (const auto& list : {variants(), sparse_variants()})
+    for (const auto& v : list)
+      if (v->name == launch.kernel) return v.get();
+  return nullptr;
+}
+
+// How workers of a launch go on from turn to turn: where they meet, what is there before they ask for it, what they
+// wait for.
+void add_turns(const LaunchWork& launch, std::int64_t batch, const Device& device, KernelWork& work) {
+  constexpr double kMeets = 0.3;  // barriers a turn; blocks without any in their turns have a few as they begin
+  constexpr double kStages = 8;   // a turn has fewer between the stages of its DFTs; of more each is before new loads
+  const double sms = device.multiprocessors, warps = launch.threads / 32;
+  const double turns = std::max(launch.turns / warps, 1.), turns_of_block = turns / static_cast<double>(launch.blocks);
+  const auto barriers = static_cast<double>(launch.counters.block_barriers);
+  const Variant* fused = fused_kernel(launch);
+  work.meets = warps > 1 && (barriers / turns > kMeets || (launch.phased && barriers > 0));
+  // Blocks with rings and those with several turns have the next rows on their way.
+  const bool in_ring = fused || launch.path < Path::threads || (turns_of_block > 1.01 && !launch.phased);
+  work.prefetch = in_ring ? Prefetch::shared : launch.ahead ? Prefetch::l2 : Prefetch::none;
+
+  const double waves = std::max(static_cast<double>(launch.blocks) / static_cast<double>(launch.concurrent), 1.);
+  if (!work.in_phases()) work.last_wave = std::max(std::ceil(waves) / waves / launch.imbalance, 1.);
+  const bool stays = launch.id.family == mix::Family::name;  // its blocks take all units in turn
+  if (work.in_phases() && work.prefetch == Prefetch::none && !stays) {
+    const double loads = barriers / turns > kStages ? barriers / turns : 1;
+    work.starts = std::ceil(waves) * loads / work.resident_blocks;
+  }
+  if (fused) {
+    const double items_of_channel = std::max<double>(ratio_up(batch, fused->item_rows()), 1);
+    const double rounds = std::max(launch.turns / (work.resident_warps * sms), 1.);
+    work.waits = launch.waits + std::max(rounds / items_of_channel, 1.);  // channels that a worker meets
+  }
+}
+
+int blocks_of_cluster(const KernelId& id) {
+  if (id.family != cluster::Family::name) return 1;
+  return cluster::Family::instances(id.line).list[id.instance].key.shares;
+}
+
+KernelWork of_launch(const LaunchWork& launch, Dtype dtype, std::int64_t batch, const Device& device,
+                     const MachineCode& compiled) {
   const host::Counters& n = launch.counters;
   KernelWork work;
   work.dtype = dtype;
@@ -36,10 +83,12 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
     work.local_is_known = false;
   work.remote_bytes = static_cast<double>(n.remote_load_bytes + n.remote_store_bytes);
   work.l2_bytes = launch.l2_bytes, work.hbm_bytes = launch.hbm_bytes;
-  work.imbalance = launch.imbalance, work.waits = launch.waits;
-  work.phased = launch.phased, work.ahead = launch.ahead;
+  work.imbalance = launch.imbalance;
+  work.cluster = blocks_of_cluster(launch.id);
   const std::int64_t at_once = std::min(launch.concurrent, launch.blocks), sms = device.multiprocessors;
-  work.resident_warps = static_cast<double>((at_once + sms - 1) / sms) * launch.threads / 32;
+  work.resident_blocks = static_cast<double>(ratio_up(at_once, sms));
+  work.resident_warps = work.resident_blocks * launch.threads / 32;
+  add_turns(launch, batch, device, work);
   return work;
 }
 
@@ -48,10 +97,13 @@ KernelWork of_launch(const LaunchWork& launch, Dtype dtype, const Device& device
 std::vector<RepeatedWork> kernel_work(const Case& asked, const ProgramWork& program, const Device& device,
                                       bool prepares, const MachineCode& compiled) {
   const Dtype dtype = asked.arrays().front().dtype;
+  const std::int64_t batch = batch_of(asked.arrays());
   std::vector<RepeatedWork> list;
-  for (const LaunchWork& launch : program.launches)
-    if (launch.prepares == prepares)
-      list.push_back({of_launch(launch, dtype, device, compiled), static_cast<double>(launch.times)});
+  for (const LaunchWork& launch : program.launches) {
+    if (launch.prepares != prepares) continue;
+    list.push_back({of_launch(launch, dtype, batch, device, compiled), static_cast<double>(launch.times)});
+    list.back().work.follows = list.size() > 1;
+  }
   return list;
 }
 

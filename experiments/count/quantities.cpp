@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "experiments/bench/work.hpp"
+#include "experiments/operations/work.hpp"
 
 namespace danaus {
 namespace {

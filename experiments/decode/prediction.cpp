@@ -33,10 +33,11 @@ class Predictor {
 
  private:
   // One launch that moves so many bytes, of which these come from memory; the others, of which there are few, are in
-  // L2.
-  double of_bytes(double from_memory, double from_l2) const {
+  // L2. So many loads wait for one another.
+  double of_bytes(double waits, double from_memory, double from_l2) const {
     KernelWork work;
     work.dtype = asked_.whole.dtype;
+    work.waits = waits;
     work.l2_bytes = from_memory + from_l2;
     work.hbm_bytes = from_memory;
     return predict_roofline(work, profile_).total_us;
@@ -54,20 +55,22 @@ class Predictor {
     return predict_launches(launches, profile_).total_us;
   }
 
+  static constexpr double kSamplesThenSums = 2, kSamples = 1;  // kernels/families/decode/kernel.hpp
+
   // u is read, y written, u kept; the kept samples, at the octave's middle position, and as many taps, likewise.
   double of_dot(const Octave& octave) const {
     const double position = 0.5 * static_cast<double>(octave.from + octave.to - 1);
     const double taps = std::min(position, static_cast<double>(asked_.whole.filter_length - 1));
     const double kept = taps * (2 * rows_ + 4 * channels_);
     const bool in_cache = kept < static_cast<double>(device_.cache_bytes) / 2;
-    return of_bytes(6 * rows_ + (in_cache ? 0 : kept), in_cache ? kept : 0);
+    return of_bytes(kSamplesThenSums, 6 * rows_ + (in_cache ? 0 : kept), in_cache ? kept : 0);
   }
 
   // A launch for each position, of half a window on average, and tiles: of U samples at every odd multiple of U.
   double of_tiles(const Octave& octave) {
     const double newest = 0.5 * static_cast<double>(kWindow - 1);
     double sum = static_cast<double>(octave.to - octave.from) *
-                 of_bytes((2 + 2 + 2 + 4) * rows_, newest * (2 * rows_ + 4 * channels_));
+                 of_bytes(kSamplesThenSums, (2 + 2 + 2 + 4) * rows_, newest * (2 * rows_ + 4 * channels_));
     for (std::int64_t size = kWindow; size < octave.to; size *= 2)
       sum += static_cast<double>(tiles_before(octave.to, size) - tiles_before(octave.from, size)) * of_tile(size);
     return sum / static_cast<double>(octave.to - octave.from);
@@ -84,8 +87,8 @@ class Predictor {
     tile.length = 2 * size, tile.filter_length = std::min(tile.filter_length, tile.length);
     const double samples = rows_ * static_cast<double>(size);
     const bool in_cache = 4 * samples < static_cast<double>(device_.cache_bytes) / 2;
-    const double us = of_bytes((in_cache ? 2 : 6) * samples, in_cache ? 4 * samples : 0) + of_plan(tile) +
-                      of_bytes((in_cache ? 8 : 10) * samples, in_cache ? 2 * samples : 0);
+    const double us = of_bytes(kSamples, (in_cache ? 2 : 6) * samples, in_cache ? 4 * samples : 0) + of_plan(tile) +
+                      of_bytes(kSamples, (in_cache ? 8 : 10) * samples, in_cache ? 2 * samples : 0);
     tiles_.emplace_back(size, us);
     return us;
   }

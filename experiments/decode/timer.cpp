@@ -2,13 +2,13 @@
 #include <cmath>
 #include <functional>
 
-#include "experiments/bench/device_kernels.hpp"
-#include "experiments/bench/device_memory.hpp"
-#include "experiments/bench/noise.hpp"
-#include "experiments/bench/statistics.hpp"
 #include "experiments/decode/decoding.hpp"
+#include "experiments/methods/execution.hpp"
 #include "experiments/operations/some_rows.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/timing/device_kernels.hpp"
+#include "experiments/timing/device_memory.hpp"
+#include "experiments/timing/noise.hpp"
+#include "experiments/timing/statistics.hpp"
 #include "experiments/verify/verification.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/decode.hpp"

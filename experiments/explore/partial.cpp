@@ -18,7 +18,7 @@ std::vector<double> applied(const ExploredCase& subject, const std::vector<doubl
     inputs.k.insert(inputs.k.end(), first, first + taps);
   }
   problem.filter_length = taps;
-  return convolve(problem, inputs, Method::fftw);
+  return convolve(problem, inputs, Algorithm::fftw);
 }
 
 double relative_l2(const std::vector<double>& actual, const std::vector<double>& expected) {

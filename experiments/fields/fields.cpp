@@ -7,9 +7,9 @@
 #include <numbers>
 #include <span>
 
-#include "experiments/bench/noise.hpp"
 #include "experiments/io/signal_file.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
+#include "experiments/timing/noise.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "reference/compare.hpp"
 #include "reference/overflow.hpp"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 
-#include "reference/grammar.hpp"
-
 namespace danaus {
 namespace {
 
@@ -41,13 +39,29 @@ Json value_of(const TokenField& field, std::string_view word) {
 Json asked_fields(std::string_view token) {
   Json asked = {{"operation", token.substr(0, token.find('_'))}};
   const Grammar& grammar = *find_grammar(asked["operation"].get<std::string>());
+  if (token == grammar.operation) return asked;
   for_each_part(token.substr(grammar.operation.size() + 1), '_', [&](std::string_view word) {
     const TokenField& field = *grammar.field_of(word);
-    std::string name(field.name);
-    std::ranges::replace(name, ' ', '_');
-    asked[name] = value_of(field, word);
+    asked[name_in_rows(field)] = value_of(field, word);
   });
   return asked;
+}
+
+std::string name_in_rows(const TokenField& field) {
+  std::string name(field.name);
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
+std::string_view kind_in_rows(const TokenField& field) {
+  switch (field.kind) {
+    case TokenField::Kind::word: return "word";
+    case TokenField::Kind::one_of: return "one_of";
+    case TokenField::Kind::number: return "number";
+    case TokenField::Kind::list: return "list";
+    case TokenField::Kind::other: return "other";
+  }
+  throw std::logic_error("a field of no kind");
 }
 
 }  // namespace danaus

@@ -1,5 +1,7 @@
 #include "experiments/io/rows_file.hpp"
 
+#include "experiments/io/asked_fields.hpp"
+
 namespace danaus {
 
 RowsFile::RowsFile(Console& console, const std::string& path) : console_(console), to_stdout_(path == "-") {
@@ -11,6 +13,7 @@ RowsFile::~RowsFile() = default;
 void RowsFile::append(const Json& row) {
   Json whole = {{"schema", kSchema}};
   whole.update(row);
+  if (row.contains("case")) whole["asked"] = asked_fields(row["case"].get<std::string>());
   whole.update(provenance(console_));
   lines_ += whole.dump() + '\n';
 }

@@ -1,10 +1,18 @@
 // Convolutions, their gradients and training steps.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "experiments/cli/table.hpp"
 #include "experiments/operations/some_rows.hpp"
+#include "experiments/operations/study.hpp"
+#include "kernels/families/taps/family.hpp"
 #include "kernels/plan/choice.hpp"
+#include "kernels/plan/correlation.hpp"
+#include "kernels/plan/long.hpp"
+#include "kernels/plan/registry.hpp"
 #include "reference/backward/backward.hpp"
+#include "reference/spelling.hpp"
 #include "reference/step/step.hpp"
 
 namespace danaus {
@@ -39,13 +47,8 @@ class ConvolutionSubject final : public Subject {
     if (by_baseline) other.filter = Dtype::f32;
     return of(other);
   }
-  std::optional<std::string> obstacle(const Device& device) const override try {
-    choose(p_, device);
-    return std::nullopt;
-  } catch (const std::invalid_argument& refusal) {
-    return refusal.what();
-  }
   Case as_convolution() const override { return asked_; }
+  Shape shape() const override { return {p_.batch, p_.channels, p_.length}; }
 
  private:
   Case of(const Convolution& other) const {
@@ -59,11 +62,106 @@ class ConvolutionSubject final : public Subject {
   bool forward_;
 };
 
-}  // namespace
-
 std::unique_ptr<const Subject> convolution_subject(const Case& asked) {
   const Convolution* p = convolution_of(asked);
   return p ? std::make_unique<ConvolutionSubject>(asked, *p) : nullptr;
+}
+
+// Of the kernels, each once.
+const std::vector<int>& fft_sizes() {
+  static const std::vector<int> kSizes = [] {
+    std::set<int> sizes;
+    for (const auto& v : variants())
+      if (v->size > 0) sizes.insert(v->size);
+    return std::vector<int>(sizes.begin(), sizes.end());
+  }();
+  return kSizes;
+}
+
+std::int64_t length_from(Draw& draw) {
+  switch (draw.from(0, 3)) {
+    case 0:
+      return std::clamp<std::int64_t>(fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)] + draw.from(-9, 9), 1,
+                                      draw.domain.longest);
+    case 1: return std::min(draw.domain.longest, 8 * draw.of_any_scale(draw.domain.longest / 8));
+    default: return draw.of_any_scale(draw.domain.longest);
+  }
+}
+
+Convolution random_convolution(Draw& draw) {
+  Convolution p;
+  p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
+  p.filter = draw.one_of({Dtype::f32, Dtype::f32, Dtype::f16, Dtype::bf16});
+  p.mode = draw.one_of({Mode::circular, Mode::causal});
+  p.length = length_from(draw);
+  switch (draw.from(0, 4)) {
+    case 0: p.filter_length = draw.of_any_scale(p.length); break;
+    case 1: p.filter_length = draw.from(1, 2 * p.length); break;
+    case 2: p.filter_length = draw.from(1, std::min<std::int64_t>(p.length, 8)); break;
+    default: p.filter_length = p.length;
+  }
+  const std::int64_t rows = std::max<std::int64_t>(draw.domain.samples / p.length, 1);
+  if (draw.domain.wide) {  // past several waves of blocks
+    constexpr std::int64_t kMostRows = 6000;
+    p.channels = draw.of_any_scale(std::min(rows, kMostRows));
+    p.batch = draw.of_any_scale(std::max<std::int64_t>(std::min(rows, kMostRows) / p.channels, 1));
+  } else {
+    p.channels = draw.from(1, std::min<std::int64_t>(rows, 5));
+    p.batch = draw.from(1, std::clamp<std::int64_t>(rows / p.channels, 1, 9));
+  }
+  p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
+  return p;
+}
+
+// One in twenty, of circular rows without gates at an FFT size, keeps a band of its frequencies alone, where a kernel
+// for an H200 can.
+Convolution random_convolution_or_masked(Draw& draw) {
+  Convolution p = random_convolution(draw);
+  if (draw.from(0, 19) > 0) return p;
+  p.mode = Mode::circular, p.pregate = p.postgate = false;
+  p.length = fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)];
+  p.filter_length = draw.from(1, p.length);
+  p.channels = std::clamp<std::int64_t>(draw.domain.samples / p.length, 1, p.channels);
+  p.batch = std::clamp<std::int64_t>(draw.domain.samples / p.length / p.channels, 1, p.batch);
+  const auto first = static_cast<int>(draw.from(0, p.length / 4)),
+             last = static_cast<int>(draw.from(first, p.length / 2));
+  if (first == 0 && last == p.length / 2) return p;
+  Convolution masked = p;
+  masked.mask.kept = {{first, last}};
+  return has_kernel(masked, Device()) ? masked : p;
+}
+
+template <bool with_gradients>
+std::string families() {
+  std::set<std::string> names = {std::string(spectrum::Family::name)};
+  for (const auto& v : variants()) names.emplace(v->family);
+  for (const auto& v : long_variants()) names.emplace(v->family);
+  if (with_gradients) {
+    for (const auto& c : correlators()) names.emplace(c->family);
+    names.emplace(taps::Family::name);
+  }
+  return join(std::vector(names.begin(), names.end()));
+}
+
+}  // namespace
+
+Study convolution_study() {
+  return {convolution_subject,
+          {{"fftconv", [](Draw& draw) -> Case { return random_convolution_or_masked(draw); }, families<false>},
+           {"fftconvgrad", [](Draw& draw) -> Case { return Backward{random_convolution(draw)}; }, families<true>},
+           {"fftconvstep", [](Draw& draw) -> Case { return TrainingStep{random_convolution(draw)}; }, families<true>}},
+          // Where the gated backward that came with the paper returned a wrong gradient (results/h200_peers.csv): of
+          // the postgate at N = 256 and 1K, of u at 32K.
+          {{"gradients, once wrong",
+            "fftconvgrad_{f16_circular_l256_b2_h2,f16_circular_l1024_b2_h2,f16_circular_l32768_b2_h1,"
+            "bf16_circular_l32768_b2_h1,f16_causal_l128_b2_h2,f16_causal_l512_b2_h2,f16_causal_l16384_b2_h1,"
+            "bf16_causal_l16384_b2_h1}_pregate_postgate"},
+           {"gradients",
+            "fftconvgrad_{f16_causal_l1_b1_h1,f16_circular_l512_b3_h2,bf16_causal_l1000_b3_h2,"
+            "f16_causal_l250_k40_b2_h3_pregate_postgate,bf16_circular_l300_k700_b3_h2_postgate,"
+            "f16_circular_l1001_k5_b4_h2_pregate,f16_causal_l4096_kbf16_b2_h1,bf16_circular_l16384_b2_h1}"},
+           {"step", "fftconvstep_{f16_causal_l1000_b3_h2_pregate_postgate,bf16_circular_l2048_b2_h2}"}},
+          {}};
 }
 
 }  // namespace danaus

@@ -1,5 +1,8 @@
 // Convolutions by state-space models.
+#include "reference/state/state.hpp"
+
 #include "experiments/operations/some_rows.hpp"
+#include "experiments/operations/study.hpp"
 #include "reference/state/recurrence.hpp"
 
 namespace danaus {
@@ -34,7 +37,6 @@ class StateSubject final : public Subject {
     other.chunk = 0;
     return other;
   }
-  std::optional<std::string> obstacle(const Device& device) const override { return plan_obstacle(p_, device); }
   Case as_convolution() const override {
     if (p_.initial || p_.final) fail("has no state before the first sample or after the last");
     Convolution by;
@@ -42,16 +44,51 @@ class StateSubject final : public Subject {
     by.batch = p_.batch, by.channels = p_.channels, by.length = by.filter_length = p_.length;
     return by;
   }
+  Shape shape() const override { return {p_.batch, p_.channels, p_.length}; }
 
  private:
   StateSpace p_;
 };
 
-}  // namespace
-
 std::unique_ptr<const Subject> state_subject(const Case& asked) {
   const auto* p = asked.as<StateSpace>();
   return p ? std::make_unique<StateSubject>(*p) : nullptr;
+}
+
+// Whole chunks and parts of one, rows that are cut and few samples; every number of states that a kernel pads.
+StateSpace random_state(Draw& draw) {
+  const std::int64_t steps = draw.domain.products, longest = draw.domain.wide ? 65536 : 8192;
+  const std::int64_t most_rows = draw.domain.wide ? 3000 : 130;
+  StateSpace p;
+  p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
+  p.states = static_cast<int>(draw.of_any_scale(kMostStates));
+  p.length = draw.of_any_scale(std::min(longest, steps / p.states));
+  const std::int64_t rows = std::clamp<std::int64_t>(steps / p.states / p.length, 1, most_rows);
+  p.batch = draw.of_any_scale(rows);
+  const std::int64_t others = std::max<std::int64_t>(rows / p.batch, 1);
+  p.channels = draw.domain.wide ? draw.of_any_scale(others) : draw.from(1, std::min<std::int64_t>(others, 3));
+  p.initial = draw.from(0, 1) == 0, p.final = draw.from(0, 1) == 0;
+  return p;
+}
+
+}  // namespace
+
+Study state_study() {
+  return {state_subject,
+          {{"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }, [] { return std::string("state"); }}},
+          // Of each kernel, rows in parts, the recurrence.
+          {{"state-space model",
+            "ssmconv_{f16,bf16}_{s64_l200_b3_h2_initial_final,s1_l130_b2_h1,s256_l96_b2_h1_final,"
+            "s12_l1100_b1_h2_initial_final,s16_l20_b3_h2_initial_final}"}},
+          // As FlashConv was shown, against length; what other methods take does not depend on the states.
+          {{"state", "what does a state-space model take, and from which length on is a state cheaper than an FFT?",
+            cases_of({"ssmconv_f16_s64_l{256_b64_h768,512_b64_h768,1024_b64_h768,2048_b64_h768,4096_b64_h768,"
+                      "8192_b64_h768,16384_b64_h768,32768_b64_h384,65536_b64_h192,131072_b64_h96,262144_b64_h48,"
+                      "524288_b64_h24,1048576_b64_h12}",
+                      "ssmconv_f16_s{1,16,256}_l{256_b64_h768,1024_b64_h768,4096_b64_h768,16384_b64_h768,"
+                      "65536_b64_h192,262144_b64_h48,1048576_b64_h12}",
+                      "ssmconv_f16_s64_l{256_b1_h4096,1024_b1_h4096,4096_b1_h4096,16384_b1_h4096,65536_b1_h4096,"
+                      "262144_b1_h3072,1048576_b1_h768}"})}}};
 }
 
 }  // namespace danaus

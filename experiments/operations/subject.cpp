@@ -1,32 +1,21 @@
 #include "experiments/operations/subject.hpp"
 
+#include "experiments/operations/study.hpp"
 #include "kernels/plan/program.hpp"
-#include "reference/spectral_gradient/spectral_gradient.hpp"
+#include "reference/convolution/mask.hpp"
 #include "reference/token.hpp"
 
 namespace danaus {
 
 std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who) {
-  for (const auto make : {convolution_subject, layer_subject, short_subject, state_subject})
-    if (auto subject = make(asked)) return subject;
+  for (const Study& study : studies())
+    if (auto subject = study.subject(asked)) return subject;
   fail(who, ": ", asked.token(), " is of an operation that is not timed");
 }
 
-std::optional<std::string> plan_obstacle(const Case& asked, const Device& device) try {
-  make_program(asked, device);
-  return std::nullopt;
-} catch (const std::invalid_argument& refusal) {
-  return refusal.what();
-}
+void require_kernel(const Case& asked, const Device& device) { make_program(asked, device, marks_of(asked)); }
 
-Shape shape_of(const Case& asked) {
-  const std::string token = asked.token();
-  const std::int64_t batch = number_in(token, "b").value();
-  const auto* gradient = asked.as<SpectralGradient>();
-  if (const auto* layer = gradient ? &gradient->forward : asked.as<Spectral>())
-    return {batch, layer->inputs, layer->lengths.back()};
-  return {batch, number_in(token, "h").value(), number_in(token, "l").value()};
-}
+Shape shape_of(const Case& asked) { return subject_of(asked, "danaus")->shape(); }
 
 Case with_batch(const Case& asked, std::int64_t batch) { return parse_case(with_number(asked.token(), "b", batch)); }
 

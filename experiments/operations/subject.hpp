@@ -1,11 +1,10 @@
 // What the program knows of an operation beside reference/operation.hpp and reference/judge.hpp: how it is timed, and
-// who else computes the same. Each kind of operation has a class in a file here, and a line in subject.cpp.
+// who else computes the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +13,9 @@
 #include "reference/truth.hpp"
 
 namespace danaus {
+
+// Memory of a device, in the order of a case's arrays().
+using DeviceArrays = std::array<void*, 12>;
 
 // Numbers of an array that lie one behind the other.
 struct Block {
@@ -25,6 +27,11 @@ struct SomeRows {
   Case asked;                              // the same case with only these rows
   std::vector<std::vector<Block>> places;  // where they are, in each of the case's arrays
   std::int64_t rows, of;                   // of y; of spectral layers items of the batch
+};
+
+// Sizes that cases of every operation have.
+struct Shape {
+  std::int64_t batch, channels, length;  // of spectral layers the channels of u, and the points of its last axis
 };
 
 class Subject {
@@ -41,29 +48,18 @@ class Subject {
   // What is computed, whatever was said about how; or as baselines take it, of the same values: filters in fp32,
   // samples of layers as well, rows [B, H, L].
   virtual Case however_computed(bool by_baseline) const = 0;
-  // Why no kernel computes the case on the device; nothing where one does.
-  virtual std::optional<std::string> obstacle(const Device& device) const = 0;
   // A convolution, or its gradients, with arrays of the same names that give the same outputs, for who computes such;
   // its filter may first have to be made (as_convolution.hpp). Throws std::invalid_argument where there is none.
   virtual Case as_convolution() const = 0;
+  virtual Shape shape() const = 0;
 };
 
 // Throws std::invalid_argument, which begins with `who`, for an operation that is not timed.
 std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view who);
 
-// Why no plan computes the case on the device; nothing where one does.
-std::optional<std::string> plan_obstacle(const Case& asked, const Device& device);
+// Throws std::invalid_argument where no kernel computes the case on the device.
+void require_kernel(const Case& asked, const Device& device);
 
-// What subject.cpp chooses among: null where the case is of another operation.
-std::unique_ptr<const Subject> convolution_subject(const Case& asked);
-std::unique_ptr<const Subject> layer_subject(const Case& asked);
-std::unique_ptr<const Subject> short_subject(const Case& asked);
-std::unique_ptr<const Subject> state_subject(const Case& asked);
-
-// Sizes that cases of every operation have.
-struct Shape {
-  std::int64_t batch, channels, length;  // of spectral layers the channels of u, and the points of its last axis
-};
 Shape shape_of(const Case& asked);
 // The same case with another batch.
 Case with_batch(const Case& asked, std::int64_t batch);

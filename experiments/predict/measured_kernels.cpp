@@ -7,6 +7,7 @@
 #include "experiments/code/row_code.hpp"
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
+#include "kernels/cpu/program_work.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
@@ -112,13 +113,16 @@ bool is_stale(const Line& line) {
   return standing_of(line.row) == Standing::stale;
 }
 
-MeasuredKernel measured_kernel(const Line& line, double us, const Convolution& asked, const Convolution& problem,
-                               const Variant& variant) {
+MeasuredKernel measured_kernel(const Line& line, double us, const Case& asked, const Case& counted,
+                               const Variant* variant) {
   if (!(us > 0)) fail("model: ", line.where, ": a median of ", us, " us, must be positive");
+  const Convolution* convolution = asked.as<Convolution>();
   return {line.get<std::string>("/case"),
-          problem,
-          !asked.factors.empty(),
-          &variant,
+          line.get<std::string>("/variant"),
+          counted,
+          variant ? *counted.as<Convolution>() : Convolution(),
+          variant,
+          convolution && !convolution->factors.empty(),
           us,
           line.find<double>("/time_us/burst_cold/clock_mhz"),
           line.find<double>("/filter_us/median"),
@@ -164,23 +168,36 @@ void read_files(const std::vector<std::string>& paths, const HardwareProfile& pr
   }
 }
 
-void add(MeasuredKernels& measured, const Line& line, double us, const Case& any, const Device& device) {
-  if (!any.as<Convolution>()) {
-    ++measured.of_other_operation;
-    return;
+// What a plan computes a row's case by, where that is no convolution in one launch and has the kernel that the row
+// names.
+std::optional<MeasuredKernel> of_program(const Line& line, double us, const Case& asked, const Device& device,
+                                         MeasuredKernels& measured) {
+  if (!is_counted(asked, device)) {
+    ++measured.without_kernel;
+    return std::nullopt;
   }
-  const Convolution& asked = *any.as<Convolution>();
-  if (is_of_several_launches(line)) {
-    ++measured.of_several_launches;
-    return;
+  if (measure_program(asked, device).variant != line.get<std::string>("/variant")) {
+    ++measured.of_other_kernel;
+    return std::nullopt;
   }
+  return measured_kernel(line, us, asked, asked, nullptr);
+}
+
+std::optional<MeasuredKernel> of_one_launch(const Line& line, double us, const Convolution& asked, const Device& device,
+                                            MeasuredKernels& measured) {
   const Variant* variant = kernel_of(line, asked);
   const auto problem = variant ? asking_for(*variant, asked, device) : std::nullopt;
-  if (!problem) {
-    ++(variant && variant->compiled ? measured.of_other_kernel : measured.without_kernel);
-    return;
-  }
-  const MeasuredKernel kernel = measured_kernel(line, us, asked, *problem, *variant);
+  if (problem) return measured_kernel(line, us, asked, *problem, variant);
+  ++(variant && variant->compiled ? measured.of_other_kernel : measured.without_kernel);
+  return std::nullopt;
+}
+
+void add(MeasuredKernels& measured, const Line& line, double us, const Case& any, const Device& device) {
+  const Convolution* asked = any.as<Convolution>();
+  const auto found = asked && !is_of_several_launches(line) ? of_one_launch(line, us, *asked, device, measured)
+                                                            : of_program(line, us, any, device, measured);
+  if (!found) return;
+  const MeasuredKernel& kernel = *found;
   const auto again = std::find_if(measured.kernels.begin(), measured.kernels.end(),
                                   [&](const MeasuredKernel& known) { return known.token == kernel.token; });
   if (again == measured.kernels.end())

@@ -14,11 +14,14 @@
 namespace danaus {
 
 struct MeasuredKernel {
-  std::string token;      // the case as the row has it
-  Convolution problem;    // with fold, N and factors of its kernel
-  bool asked_by_factors;  // the case names them
+  std::string token;   // the case as the row has it
+  std::string kernel;  // as the row names it
+  Case counted;        // that a plan computes by what was timed
+  // Of a convolution in one launch, with fold, N and factors of its kernel; null in all else.
+  Convolution problem;
   const Variant* variant;
-  double us;  // median of bursts
+  bool asked_by_factors;  // the case names them
+  double us;              // median of bursts
   std::optional<double> clock_mhz;
   std::optional<double> filter_us, call_us;  // of the filter's transform, and of both from a CUDA graph
   bool stale;                                // its sources have changed since
@@ -28,10 +31,8 @@ struct MeasuredKernel {
 struct MeasuredKernels {
   std::vector<MeasuredKernel> kernels;
   std::string device;
-  std::size_t without_kernel = 0;       // rows of kernels that this build has not
-  std::size_t of_other_operation = 0;   // rows of gradients, steps and spectral layers
-  std::size_t of_several_launches = 0;  // rows of outer passes or pieces of rows
-  std::size_t of_other_kernel = 0;      // rows of kernels that a plan no longer chooses, whatever the case says
+  std::size_t without_kernel = 0;   // rows of kernels that this build has not
+  std::size_t of_other_kernel = 0;  // rows of kernels that a plan no longer chooses, whatever the case says
 };
 
 // Rows of the method kernel that passed and were timed on the profile's device; of several rows of a case the last. A

@@ -88,10 +88,10 @@ std::optional<PredictedCase> for_roofline(const std::string& token, const Hardwa
 std::vector<PredictedCase> by_other_ways(const PredictedCase& predicted) {
   const Device device = imitation(predicted.profile);
   std::vector<PredictedCase> ways;
-  for (Contender way : {Contender::full_fft, Contender::chunked_fft}) {
-    if (obstacle(way, predicted.asked, device)) continue;
+  for (const Method& way : timed_methods()) {
+    if (!way.runs_plan || way.name == kPlan || obstacle(way, predicted.asked, device)) continue;
     PredictedCase other = predicted;
-    other.way = way, other.by = by_fft(way, predicted.asked, device);
+    other.way = &way, other.by = way.by(way, predicted.asked, device);
     if (is_counted(*other.by, device)) ways.push_back(other);
   }
   return ways;
@@ -115,7 +115,7 @@ Json describe(const PredictedCase& predicted) {
   const bool eq2 = predicted.model == CostModel::eq2;
   Json asked = {
       {"case", predicted.asked.token()}, {"profile", predicted.profile.name}, {"model", eq2 ? "eq2" : "roofline"}};
-  if (predicted.way) asked["method"] = name_in(kContenders, *predicted.way);
+  if (predicted.way) asked["method"] = predicted.way->name;
   if (!eq2) {
     asked["overlap"] = predicted.concurrency.overlap, asked["warp_rate"] = predicted.concurrency.warp_rate;
     asked["wait_us"] = predicted.concurrency.wait_us;

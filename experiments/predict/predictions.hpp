@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "experiments/bench/contenders.hpp"
 #include "experiments/cli/environment.hpp"
+#include "experiments/methods/method.hpp"
 #include "model/profile.hpp"
 #include "model/roofline.hpp"
 #include "reference/convolution/convolution.hpp"
@@ -22,7 +22,7 @@ struct PredictedCase {
   HardwareProfile profile;
   Concurrency concurrency = {};  // of the roofline
   // Where another way computes what is asked than its own kernels: which, and the case that it computes.
-  std::optional<Contender> way = {};
+  const Method* way = nullptr;
   std::optional<Case> by = {};
 
   const Case& counted() const { return by ? *by : asked; }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/judge.hpp"
 #include "reference/names.hpp"

@@ -1,6 +1,6 @@
-#include "experiments/bench/device_bus.hpp"
-#include "experiments/bench/monitor.hpp"
 #include "experiments/record/check.hpp"
+#include "experiments/timing/device_bus.hpp"
+#include "experiments/timing/monitor.hpp"
 
 namespace danaus {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
@@ -180,7 +180,7 @@ Json compared_bits(const Case& asked, const Values& values, const std::shared_pt
 Json bits_of(const Trial& trial) {
   if (trial.data.data == DataKind::recording) return {{"status", "skipped"}, {"reason", "recorded data"}};
   const Values values = make_values(trial.asked, trial.data);
-  const auto machine = trial.candidate.machine();
+  const auto machine = trial.method.machine();
   return compared_bits(trial.asked, values, machine, executor_like(machine->device()));
 }
 

@@ -21,15 +21,12 @@ struct TrialSelection {
   std::uint64_t seed = 0;
 };
 
-// The names of the candidates, each once.
-std::vector<std::string> methods_of(std::span<const Candidate> candidates);
-
 // The cases by each method that computes them, or a sweep without the trials that the rest rules out. Throws
 // std::invalid_argument where nothing is left, or a token is none. A method that was asked for by name stays with cases
 // that it does not compute: it is its own to say why.
-std::vector<Trial> selected_trials(const TrialSelection& selection, std::span<const Candidate> candidates);
+std::vector<Trial> selected_trials(const TrialSelection& selection, std::span<const Method> methods);
 
 // The methods that do not compute one of the cases, and why. None where methods were asked for by name.
-std::vector<std::string> left_out(const TrialSelection& selection, std::span<const Candidate> candidates);
+std::vector<std::string> left_out(const TrialSelection& selection, std::span<const Method> methods);
 
 }  // namespace danaus

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "experiments/cli/environment.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/method.hpp"
 #include "reference/convolution/convolution.hpp"
 #include "reference/convolution/data.hpp"
 
 namespace danaus {
 
-// One candidate on one case with one kind of data.
+// One method on one case with one kind of data.
 struct Trial {
   Case asked;
   DataSpec data;  // without the recording itself
-  Candidate candidate;
+  Method method;
   std::string group;  // what the trial is there to vary
 };
 
@@ -24,7 +24,7 @@ struct Trial {
 struct TrialSweep {
   std::string_view name;
   std::string_view question;
-  std::vector<Trial> (*trials)(std::span<const Candidate> candidates);
+  std::vector<Trial> (*trials)(std::span<const Method> methods);
   bool judges;  // a row beyond its bound is a failure; otherwise it is what the sweep is there to show
 };
 

@@ -24,7 +24,7 @@ std::vector<std::string> cells_of(const Trial& trial, const Json& row) {
   std::ostringstream data;
   data << name(trial.data.data) << ' ' << trial.data.scale << ' ' << name(trial.data.filter);
   return {row.at("case"),
-          std::string(trial.candidate.name) + (trial.candidate.scaling == Scaling::one_side ? " (one side)" : ""),
+          std::string(trial.method.name) + (trial.method.scaling == Scaling::one_side ? " (one side)" : ""),
           data.str(),
           scientific(figure(verdict, "rel_l2")),
           scientific(figure(verdict, "bound")),

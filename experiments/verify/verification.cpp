@@ -81,7 +81,7 @@ std::optional<Expected> expected_of(const Case& asked, const Judge& judge, const
   if (!of_fftw || !problem || direct_multiplications(*problem) <= kDirectForFftw)
     return judge.expected(inputs, of_fftw);
   if (!problem->mask.empty()) return std::nullopt;
-  Expected expected{outputs, name(Method::direct), direct_bound(*problem)};
+  Expected expected{outputs, name(Algorithm::direct), direct_bound(*problem)};
   std::vector<double>& y = expected.outputs.at("y");
   std::vector<bool>& checked = known["y"] = std::vector<bool>(y.size());
   const auto [indices, right] = direct_samples(*problem, inputs_of(inputs));
@@ -109,21 +109,21 @@ Json verified(const Trial& trial, const Recording& recording) {
     data.recording = recording.samples;
   }
   const auto* convolution = trial.asked.as<Convolution>();
-  const std::shared_ptr<const Machine> machine = trial.candidate.machine ? trial.candidate.machine() : nullptr;
-  const bool of_fftw = trial.candidate.name == name(Method::fftw);
+  const std::shared_ptr<const Machine> machine = trial.method.machine ? trial.method.machine() : nullptr;
+  const bool of_fftw = trial.method.name == name(Algorithm::fftw);
   const Values values = make_values(trial.asked, data);
   Promise promise;
-  JudgeOptions options{.usual_share = is_gaussian(data) ? trial.candidate.usual_share : 1};
+  JudgeOptions options{.usual_share = is_gaussian(data) ? trial.method.usual_share : 1};
   Execution done;
   if (machine) {
-    if (convolution) trial.candidate.planned(*convolution);  // or says why there is no kernel
+    if (convolution) planned_by(trial.method, *convolution);  // or says why there is no kernel
     promise = promise_of(trial.asked, machine->device());
     done = execute(trial.asked, values, machine);
   } else {
-    const Convolution planned = trial.candidate.planned(*convolution);
+    const Convolution planned = planned_by(trial.method, *convolution);
     promise = promise_of_method(planned);
-    options.bounds["y"] = trial.candidate.bound(planned);
-    done.outputs["y"] = trial.candidate.compute(*convolution, inputs_of(values));
+    options.bounds["y"] = trial.method.bound(planned);
+    done.outputs["y"] = trial.method.compute(*convolution, inputs_of(values));
   }
   options.known = done.known;
   const auto judge = judge_of(trial.asked);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "experiments/verify/trials.hpp"
 #include "reference/judge.hpp"
 

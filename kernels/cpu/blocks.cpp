@@ -18,6 +18,7 @@
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
 #include "kernels/families/pieces/family.hpp"
+#include "kernels/families/rescaled/family.hpp"
 #include "kernels/families/short_filter/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
 #include "kernels/families/state/family.hpp"
@@ -44,6 +45,7 @@ int tuned_blocks(const KernelId& id) {
   if (id.family == toeplitz::Family::name) return of(toeplitz::kLines);
   if (id.family == correlate_short::Family::name) return of(correlate_short::kLines);
   if (id.family == short_filter::Family::name) return 1;
+  if (id.family == rescaled::Family::name) return rescaled::Family::instances(0).list[0].tuning.blocks;
   if (id.family == mask::Family::name) return mask::Family::instances(id.line).list[id.instance].tuning.blocks;
   if (id.family == state::Family::name) return of(state::kLines);
   if (id.family == spectrum::Family::name || id.family == taps::Family::name) return of(spectrum::kLines);

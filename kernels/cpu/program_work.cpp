@@ -20,6 +20,7 @@
 #include "kernels/families/correlate_mix/family.hpp"
 #include "kernels/families/mix/family.hpp"
 #include "kernels/families/outer/family.hpp"
+#include "kernels/families/rescaled/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
 #include "kernels/families/state/family.hpp"
 #include "kernels/families/taps/family.hpp"
@@ -244,6 +245,16 @@ Counters of_units(const Launch& launch) {
   return plus(less(all, divided(besides, units, 1)), divided(besides, launch.blocks, 1));
 }
 
+// Of ordinary data, of which nothing is computed once more: memory that is only counted has no energy.
+Launch without_doubts(const Launch& launch) {
+  if (launch.kernel.family != rescaled::Family::name) return launch;
+  auto a = arguments_of<rescaled::Arguments>(launch);
+  a.least_energy = a.least_share = 0;
+  Launch ordinary = launch;
+  ordinary.give(a);
+  return ordinary;
+}
+
 // The launch of a fused kernel as a case of its own, by the same kernel.
 Convolution problem_of(const Launch& launch, const Variant& variant, const Case& asked) {
   if (variant.size == 0) return *asked.as<Convolution>();
@@ -372,12 +383,13 @@ class CountingMachine final : public Machine {
       work.counters = of_stages(launch);
       work.turns = warps * static_cast<double>(launch.blocks * stages_of(arguments_of<state::Arguments>(launch)));
     } else {
-      work.counters = of_units(launch);
+      work.counters = of_units(without_doubts(launch));
       work.turns = warps * static_cast<double>(units);
       const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
       const auto touched = static_cast<double>(kSectorBytes * (n.global_load_sectors + n.global_store_sectors) +
                                                n.bulk_load_bytes + n.bulk_store_bytes);
       work.l2_bytes = std::min(work.l2_bytes, touched), work.hbm_bytes = std::min(work.hbm_bytes, touched);
+      if (launch.kernel.family == rescaled::Family::name) work.hbm_bytes = 0;  // energies, which L2 has
     }
     return work;
   }

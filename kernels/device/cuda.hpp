@@ -11,6 +11,7 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE __device__ __forceinline__
+#define DANAUS_CALLED __device__ __noinline__
 #define DANAUS_UNROLL _Pragma("unroll")
 #define DANAUS_PRAGMA(words) _Pragma(#words)
 #define DANAUS_UNROLL_BY(times) DANAUS_PRAGMA(unroll(times))
@@ -50,6 +51,10 @@ DANAUS_DEVICE int thread_index() { return threadIdx.x; }
 DANAUS_DEVICE int lane_index() { return threadIdx.x % 32; }
 // Broadcast: the compiler then knows that a warp's threads agree, and keeps what follows from it in uniform registers.
 DANAUS_DEVICE int warp_index() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
+// Computed here, not where it is needed.
+DANAUS_DEVICE void settle(u32& a) { asm volatile("" : "+r"(a)); }
+// What a shuffle gives is not computed again.
+DANAUS_DEVICE u32 held(u32 a) { return __shfl_sync(0xffffffffu, a, threadIdx.x % 32); }
 DANAUS_DEVICE int block_index() { return blockIdx.x; }
 DANAUS_DEVICE int block_count() { return gridDim.x; }
 
@@ -141,6 +146,7 @@ DANAUS_DEVICE u32 max2(u32 a, u32 b) {
   return d;
 }
 DANAUS_DEVICE u32 max_of_warp(u32 a) { return __reduce_max_sync(0xffffffffu, a); }
+DANAUS_DEVICE bool any_of_warp(bool a) { return __any_sync(0xffffffffu, a); }
 
 // Not volatile: the compiler may move and merge them (an mma has no effect but its result).
 DANAUS_DEVICE void mma_f16acc(u32 (&d)[2], const u32 (&a)[4], const u32 (&b)[2]) {
@@ -637,8 +643,11 @@ DANAUS_DEVICE void wait_for_previous_grid() {
 #endif
 }
 
-DANAUS_DEVICE void sincos_pi(float x, float& sine, float& cosine) { sincospif(x, &sine, &cosine); }
+DANAUS_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+DANAUS_DEVICE double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+DANAUS_DEVICE float nearest(float x) { return rintf(x); }
 DANAUS_DEVICE u32 shuffle(u32 value, int source) { return __shfl_sync(0xffffffffu, value, source); }
+DANAUS_DEVICE u32 shuffle_xor(u32 value, int mask) { return __shfl_xor_sync(0xffffffffu, value, mask); }
 DANAUS_DEVICE void sync_warp() { __syncwarp(); }
 DANAUS_DEVICE void sync_block() { __syncthreads(); }
 DANAUS_DEVICE void count_fp32(int) {}

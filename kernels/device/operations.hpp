@@ -8,6 +8,7 @@
 //   SharedAddress            byte offset into the block's shared memory
 //
 //   thread_index() lane_index() warp_index() block_index() block_count()
+//   held(a)                  a, kept in a register where the compiler would compute it again
 //   permute_bytes(a, b, s)   prmt: any four bytes of the eight of a (0..3) and b (4..7)
 //   shift_left(a, bits)      a << bits for bits >= 0, 0 from 32 bits on
 //   add2<T> sub2<T> mul2<T>  packed arithmetic, T = Dtype::f16 or Dtype::bf16, one rounding each
@@ -16,7 +17,10 @@
 //   lower_float<T>(pair)     the lower half as a float           upper_float<T>(pair)   the upper one
 //   max2<T>(a, b)            the greater ones
 //   max_of_warp(a)           the greatest of the warp's
-//   sincos_pi(x, s, c)       sine and cosine of pi x, fp32
+//   any_of_warp(a)           whether a lane of the warp says so
+//   shuffle(a, lane)         what another lane gives        shuffle_xor(a, mask)   the lane with these bits flipped
+//   fma(a, b, c)             a b + c, rounded once, fp32 or fp64; a * b + c rounds twice on every machine
+//   nearest(x)               the nearest integer, of two the even one, fp32
 //   mma_f16acc(a, b, c)      m16n8k16, f16 operands, accumulators rounded to f16 once an instruction
 //   mma_f32acc<T>(a, b, c)   m16n8k16, T operands, f32 accumulators; both also as m16n8k8, with two registers of a and
 //                            one of b

@@ -15,6 +15,7 @@
 #include "reference/basics.hpp"
 
 #define DANAUS_DEVICE inline
+#define DANAUS_CALLED inline
 #define DANAUS_UNROLL
 #define DANAUS_UNROLL_BY(times)
 
@@ -158,6 +159,8 @@ inline int block_count() { return detail::here().block_count; }
 inline int lane_index() { return thread_index() % 32; }
 inline int warp_index(const Site site = Site::current()) { return detail::warp_index(site); }
 
+inline void settle(u32&) {}
+inline u32 held(u32 a) { return a; }
 inline u32 shift_left(u32 a, u32 bits) { return bits < 32 ? a << bits : 0; }
 inline u32 permute_bytes(u32 a, u32 b, u32 selector) {
   ++detail::here().counters->byte_permutes;
@@ -386,10 +389,14 @@ inline u32 shuffle(u32 value, int source, const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::shuffle, &request, site);
   return request.value;
 }
+inline u32 shuffle_xor(u32 value, int mask, const Site site = Site::current()) {
+  return shuffle(value, lane_index() ^ mask, site);
+}
 inline u32 max_of_warp(u32 value, const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::max_of_warp, &value, site);
   return value;
 }
+inline bool any_of_warp(bool value, const Site site = Site::current()) { return max_of_warp(value, site) != 0; }
 inline void sync_warp(const Site site = Site::current()) { detail::rendezvous(detail::Kind::sync_warp, nullptr, site); }
 inline void sync_block(const Site site = Site::current()) {
   detail::rendezvous(detail::Kind::sync_block, nullptr, site);
@@ -455,14 +462,11 @@ inline void wait_until_at_least(const u32* flag, u32 value, const Site site = Si
   detail::wait_until_at_least(flag, value, site);
 }
 
-// sin and cos of pi x, each rounded once.
-inline void sincos_pi(float x, float& sine, float& cosine) {
-  const double angle = std::numbers::pi * (x - 2 * std::nearbyint(x / 2.));
-  sine = static_cast<float>(std::sin(angle));
-  cosine = static_cast<float>(std::cos(angle));
-}
+inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
+inline double fma(double a, double b, double c) { return std::fma(a, b, c); }
+inline float nearest(float x) { return std::nearbyint(x); }
 
-// fp32 arithmetic is ordinary C++; a kernel that wants it counted says how many operations it does.
+// Other arithmetic of fp32 is ordinary C++; a kernel that wants it counted says how many operations it does.
 inline void count_fp32(int operations) { detail::here().counters->fp32_operations += std::uint64_t(operations); }
 
 }  // namespace device

@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "kernels/device/halves.hpp"
 #include "reference/basics.hpp"
@@ -60,9 +59,13 @@ uint32_t round_toward_zero(double exact) {
   return std::bit_cast<uint32_t>(value);
 }
 
-uint32_t rounded(bool f16_sums, double exact) {
-  if (exact == 0) return 0;
-  return f16_sums ? encode<Dtype::f16>(exact) : round_toward_zero(exact);
+uint32_t half_result(double exact) {
+  const uint32_t half = encode<Dtype::f16>(exact);
+  return half == 0x8000 ? 0 : half;
+}
+uint32_t float_result(double exact) {
+  const uint32_t word = round_toward_zero(exact);
+  return word == 0x80000000u ? 0 : word;
 }
 
 // IEEE's sum where some of it is infinite or not a number.
@@ -92,7 +95,7 @@ uint32_t multiply_group(const ProductRule& rule, Factor factor, bool f16_sums, s
   }
   if (!finite) return sum_of_special(factor, f16_sums, a, b, std::isfinite(before) ? 0. : double{before});
   terms[count++] = f16_sums ? term_of(kHalfFormat, 16, sum) : term_of(kFloatFormat, 32, sum);
-  int largest = std::numeric_limits<int>::min();
+  int largest = rule.least_exponent;
   for (int i = 0; i < count; ++i)
     if (terms[i].significand != 0) largest = std::max(largest, terms[i].exponent);
   std::int64_t aligned = 0;
@@ -104,7 +107,8 @@ uint32_t multiply_group(const ProductRule& rule, Factor factor, bool f16_sums, s
     const std::int64_t cut = right >= 63 ? 0 : right >= 0 ? magnitude >> right : magnitude << -right;
     aligned += term.significand < 0 ? -cut : cut;
   }
-  return aligned == 0 ? 0 : rounded(f16_sums, std::ldexp(double(aligned), largest - rule.fraction_bits));
+  const double exact = std::ldexp(double(aligned), largest - rule.fraction_bits);
+  return f16_sums ? half_result(exact) : float_result(exact);
 }
 
 // The fast path works on the eight columns of a row at once.
@@ -229,7 +233,7 @@ void multiply_tile(const ProductRule& rule, int depth, const uint32_t* a, const 
         const double unit = std::bit_cast<double>(std::uint64_t(1023 + exponents[j] - rule.fraction_bits) << 52);
         const double exact = (double(parts[0][j]) + double(parts[1][j])) * unit;
         if constexpr (f16_sums)
-          of_row[j] = encode<Dtype::f16>(exact);
+          of_row[j] = half_result(exact);
         else  // no result is subnormal or too large here
           of_row[j] = std::bit_cast<uint32_t>(
               static_cast<float>(std::bit_cast<double>(std::bit_cast<std::uint64_t>(exact) & ~0x1fffffffull)));

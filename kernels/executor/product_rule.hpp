@@ -3,9 +3,10 @@
 // An instruction sums a group of products and the accumulator at once:
 //   exponent      of a product the sum of its factors' exponents, not normalised; a subnormal has its type's least
 //                 exponent; a zero has none
-//   alignment     every term is cut off toward zero at `fraction_bits` bits below the largest exponent
-//   sum           exact; a sum of zero is +0
-//   result        rounded toward zero to fp32 (from 2^128 on it is infinite), or to nearest even to fp16
+//   alignment     every term is cut off toward zero at `fraction_bits` bits below the largest exponent, or below
+//                 `least_exponent` where none is as large
+//   sum           exact
+//   result        rounded toward zero to fp32 (from 2^128 on it is infinite), or to nearest even to fp16; zero is +0
 //   not finite    as IEEE 754 sums them; every NaN is the canonical one, all of whose bits but the sign are set
 // An instruction with more products takes its groups one after another.
 #pragma once
@@ -20,6 +21,7 @@ namespace danaus::host {
 struct ProductRule {
   int group;
   int fraction_bits;
+  int least_exponent = -133;
   bool operator==(const ProductRule&) const = default;
 };
 
@@ -32,7 +34,7 @@ struct ArchitectureRule {
 
 inline constexpr ArchitectureRule kAmpereRule = {
     80, {8, 24}, {4, 24}, false, "published: github.com/microsoft/MMA-Sim"};
-inline constexpr ArchitectureRule kHopperRule = {90, {16, 25}, {16, 25}, true, "7.8 million outputs of an H200"};
+inline constexpr ArchitectureRule kHopperRule = {90, {16, 25}, {16, 25}, true, "2.2 billion outputs of an H200"};
 inline constexpr std::array kProductRules = {kAmpereRule, kHopperRule};
 
 // The one that the executor follows: sm_90's.

@@ -40,6 +40,8 @@ class Correlator {
   virtual double spectrum_scale() const = 0;
   // On the way from u and dy to a sum, and to a row's gradient.
   virtual int roundings() const = 0;
+  // Of an item, of which the kernel leaves energies.
+  virtual int units() const = 0;
   // The convolution whose steps these are, in whose order a spectrum is read where `all` gradients are made.
   virtual const Variant& convolution() const = 0;
 };
@@ -82,6 +84,10 @@ class CorrelatorOf final : public Correlator {
   std::vector<std::int32_t> spectrum_slots() const override { return Family::spectrum_slots(layout_); }
   double spectrum_scale() const override { return Family::spectrum_scale(layout_); }
   int roundings() const override { return Family::roundings(layout_); }
+  int units() const override {
+    if constexpr (requires { layout_.steps.units; }) return layout_.steps.units;
+    return 1;
+  }
   const Variant& convolution() const override { return *convolution_; }
 
  private:

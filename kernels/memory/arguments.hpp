@@ -45,7 +45,8 @@ struct ConvolutionArguments {
   const void* postgate;           // [B, H, L] or null
   void* y;                        // [B, H, L]
   const std::uint32_t* spectrum;  // [H, N] complex pairs in the kernel's order
-  const float* spectrum_factors;  // [H]: what each channel's was divided by, of bf16 samples
+  const float* spectrum_factors;  // [H]: what each channel's was divided by, or null: nothing
+  const float* spectrum_ranges;   // [H, parts, 2], f16: least and greatest energy of items that the first walk takes
   const std::uint32_t* tables;    // constants of the kernel
   int batch, channels, length;
   // Enclosed rows: samples from an aligned address to where every array begins; from which aligned sample on a
@@ -53,6 +54,12 @@ struct ConvolutionArguments {
   int shift;
   int whole_lines;  // so many lines of each plane (RowLayout) are of samples that every row has
   long long late, lines_begin;
+  // For the second walk: samples to the next channel and batch row, and how many of a row are results; whether rows are
+  // apart, so that there is a second walk: those of planes between outer passes are not.
+  long long channel_pitch, row_pitch;
+  int result_length, spectrum_parts;  // parts 0: the same range for all channels
+  bool rows_apart;
+  float* energies;    // of clusters: [items, N2 / 8, 2] as an outer pass leaves them (families/outer), or null
   Division division;  // of the items among blocks or warps
   Transfer transfer;
 };

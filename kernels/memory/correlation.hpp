@@ -17,6 +17,13 @@ struct CorrelationArguments {
   void* dpostgate;  // and the same
   float* sums;      // [P, H, N] complex fp32, where sum_index() says
   int parts;        // P
+  // [2, H, items, units, 2] of u times its gate and of dy, for what is computed once more (families/rescaled); or null.
+  float* energies;
+
+  DANAUS_HOST_AND_DEVICE float* energies_of(int array, int channel, int item, int units, int unit) const {
+    const long long number = (1ll * array * rows.channels + channel) * rows.division.items_of_channel + item;
+    return energies + 2 * (units * number + unit);
+  }
 
   // Of part `part`, among the channel's.
   DANAUS_HOST_AND_DEVICE ItemRange items_of(int part) const {

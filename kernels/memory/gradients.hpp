@@ -31,6 +31,21 @@ struct GatesFromMemory {
   }
 };
 
+// As scaled::samples_of(): of f16 the factor of most filters is 1, and where work is counted it is 0.
+template <Dtype T>
+DANAUS_DEVICE u32 gradient_of(u32 results, float factor) {
+  if (T == Dtype::bf16 || factor == 1 || factor == 0) return scaled::samples_of<T>(results, factor);
+  device::count_fp32(2);
+  return device::pack2<T>(device::lower_float(results) * factor, device::upper_float(results) * factor);
+}
+template <Dtype T>
+DANAUS_DEVICE u32 gradient_of(u32 results, float factor, u32 gate) {
+  if (T == Dtype::bf16 || factor == 1 || factor == 0) return scaled::samples_of<T>(results, factor, gate);
+  device::count_fp32(4);
+  return device::pack2<T>(device::lower_float(results) * factor * device::lower_float<T>(gate),
+                          device::upper_float(results) * factor * device::upper_float<T>(gate));
+}
+
 // Stores those of an item that are wanted, for the whole worker. The convolution of w u stands in slabs at
 // result_at(slab, row), that of v dy so many bytes behind it; what is there is to be multiplied by its factor, where
 // samples are scaled. gate(which, chunk) are the samples that it is to be multiplied by.
@@ -80,8 +95,7 @@ DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& it
       });
     };
     const auto store_gated = [&](void* to, const Chunks& results, float factor, const Chunks& gates) {
-      store(to, results,
-            [&](u32 word, int i, int m) { return scaled::samples_of<layout.dtype>(word, factor, gates[i][m]); });
+      store(to, results, [&](u32 word, int i, int m) { return gradient_of<layout.dtype>(word, factor, gates[i][m]); });
     };
     Chunks results, gates, others;
     if (a.rows.pregate) {
@@ -90,7 +104,7 @@ DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& it
       store_gated(a.dpregate, results, factors[1], others);
     } else {
       load_results(1, results);
-      store(a.rows.y, results, [&](u32 word, int, int) { return scaled::samples_of<layout.dtype>(word, factors[1]); });
+      store(a.rows.y, results, [&](u32 word, int, int) { return gradient_of<layout.dtype>(word, factors[1]); });
     }
     if (a.rows.postgate) {
       load(GateOfRows::dy, gates), load_results(0, results);

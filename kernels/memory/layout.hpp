@@ -11,6 +11,10 @@ namespace danaus {
 enum class Keep { registers, shared, bulk, cache };
 constexpr bool is_shared(Keep keep) { return keep == Keep::shared || keep == Keep::bulk; }
 
+// Whether a filter's transform, and so the ranges of a channel, may be in several parts: on a device whose blocks have
+// the least shared memory.
+constexpr bool may_have_range_parts(Fold fold, int size) { return fold == Fold::right_angle && size > 8192; }
+
 // A slab is a part of the rows of one item: of two batch rows (pair), or of one row, real and imaginary (right angle,
 // plain). It has lines of 64 samples (128 bytes), plane by plane; its 16-byte chunk number c is chunk c mod 8 of line c
 // / 8.

@@ -19,13 +19,13 @@ struct ComplexSums {
     const float y_im[2] = {device::lower_float(dy.im), device::upper_float(dy.im)};
     DANAUS_UNROLL
     for (int e = 0; e < 2; ++e) {
-      const float re = u_re[e] * y_re[e], im = u_re[e] * y_im[e];
       if constexpr (scaled) {
-        value[2 * e] += factor * (re + u_im[e] * y_im[e]);
-        value[2 * e + 1] += factor * (im - u_im[e] * y_re[e]);
+        const float re = u_re[e] * y_re[e], im = u_re[e] * y_im[e];
+        value[2 * e] = device::fma(factor, device::fma(u_im[e], y_im[e], re), value[2 * e]);
+        value[2 * e + 1] = device::fma(factor, device::fma(-u_im[e], y_re[e], im), value[2 * e + 1]);
       } else {
-        value[2 * e] = re + value[2 * e] + u_im[e] * y_im[e];
-        value[2 * e + 1] = im + value[2 * e + 1] - u_im[e] * y_re[e];
+        value[2 * e] = device::fma(u_im[e], y_im[e], device::fma(u_re[e], y_re[e], value[2 * e]));
+        value[2 * e + 1] = device::fma(-u_im[e], y_re[e], device::fma(u_re[e], y_im[e], value[2 * e + 1]));
       }
     }
     device::count_fp32(scaled ? 20 : 16);  // conversions among them

@@ -68,20 +68,25 @@ constexpr std::int64_t aligned_words(std::int64_t words) {
   return (words + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// What is prepared of a case's filters, in words: a spectrum [H, N], or what is live of it; of bf16 samples the factors
-// [H, N1] of their channels, N1 the rows of outer passes; for gradients the conjugate spectrum [H, N], or that of the
-// kernel that makes all of them, last, so that a plan of the convolution alone can read what was prepared for them.
-// Without an FFT the filter.
+// What is prepared of a case's filters, in words: a spectrum [H, N], or what is live of it; the factors [H, N1] of
+// their channels, N1 the rows of outer passes; of f16 samples then the ranges [H, R, 2], R the parts of a channel's
+// transform; for gradients the conjugate spectrum [H, N], or that of the kernel that makes all of them, last, so that a
+// plan of the convolution alone can read what was prepared for them. Without an FFT the filter.
 struct Prepared {
-  std::int64_t spectrum = -1, factors = -1, conjugate = -1;
+  std::int64_t spectrum = -1, factors = -1, ranges = -1, conjugate = -1;
   std::int64_t words = 0;
 
-  // Behind `before` words of others.
-  Prepared(const Convolution& p, int size, int rows, bool plain, bool conjugated, std::int64_t before = 0)
+  // Behind `before` words of others. `range_parts`: R.
+  Prepared(const Convolution& p, int size, int rows, int range_parts, bool plain, bool conjugated,
+           std::int64_t before = 0)
       : words(before) {
     const auto take = [&](std::int64_t count) { return std::exchange(words, words + count); };
     if (plain) spectrum = take(p.channels * (size > 0 ? size : p.filter_length));
-    if (p.dtype == Dtype::bf16 && size > 0) factors = take(p.channels * rows);
+    if (size > 0) factors = take(p.channels * rows);
+    if (size > 0 && p.dtype == Dtype::f16) {
+      words += words % 2;  // pairs of words are read at once
+      ranges = take(2 * p.channels * range_parts);
+    }
     if (!conjugated) return;
     words = aligned_words(words);
     conjugate = take(p.channels * size);
@@ -97,10 +102,20 @@ inline std::uint32_t* prepared_at(const Call& call, std::int64_t word) {
 // A convolution, or what takes a gradient by y to one by u: the same with the conjugate spectrum.
 enum class Pass { forward, adjoint };
 
-// What a convolution's step reads: one of the spectra, and the factors.
+// What a convolution's step reads: one of the spectra, the factors, and the ranges, of so many parts.
 struct SpectrumPlace {
-  std::int64_t spectrum, factors;
+  std::int64_t spectrum, factors, ranges = -1;
+  int parts = 1;
 };
+
+// Factors and ranges from channel `first` on.
+inline void give_factors(const Call& call, const SpectrumPlace& place, std::int64_t first, ConvolutionArguments& a) {
+  const auto from = [&](std::int64_t word, std::int64_t skipped) {
+    return word < 0 ? nullptr : reinterpret_cast<const float*>(prepared_at(call, word)) + skipped;
+  };
+  a.spectrum_factors = from(place.factors, first);
+  a.spectrum_ranges = from(place.ranges, 2 * first * place.parts), a.spectrum_parts = place.parts;
+}
 
 // Of a launch that convolves all rows of a call, but for how they are moved and divided.
 inline ConvolutionArguments arguments_of_rows(const Call& call, const Convolution& p, const ConvolutionArrays& arrays,
@@ -109,7 +124,7 @@ inline ConvolutionArguments arguments_of_rows(const Call& call, const Convolutio
   a.u = at(call, arrays.u), a.y = at(call, arrays.y);
   a.pregate = at(call, arrays.pregate), a.postgate = at(call, arrays.postgate);
   a.spectrum = prepared_at(call, place.spectrum), a.tables = constants.data();
-  a.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, place.factors));
+  give_factors(call, place, 0, a);
   a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);
   a.length = static_cast<int>(p.length);
   return a;

@@ -142,7 +142,7 @@ class ChunkedConvolution final : public Step {
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return inner_.variant().make_tables(); }
   void fit(const Machine& machine) override { inner_.fit(machine), cut_.fit(machine), join_.fit(machine); }
-  std::int64_t workspace_bytes(std::int64_t batch) const override { return 2 * size_ * pieces_at_once(batch); }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return 4 * size_ * pieces_at_once(batch); }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
@@ -216,6 +216,8 @@ class ChunkedConvolution final : public Step {
     maps.from.stride[4] = static_cast<std::uint64_t>(by_rows ? row_samples : chunks_.step);
     maps.into = maps.from;
     maps.into.extent[1] = static_cast<std::uint64_t>(chunks_.step / variant.tensor_grain());  // the rest is no result
+    a.channel_pitch = problem_.length, a.row_pitch = by_rows ? row_samples : chunks_.step;
+    a.result_length = static_cast<int>(chunks_.step);
     const std::int64_t end = (rows.first + rows.count) * row_samples;
     maps.bytes_from = 2 * (end - from), maps.bytes_into = 2 * (end - into);
     return inner_.launch(a, maps, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
@@ -230,7 +232,12 @@ class ChunkedConvolution final : public Step {
     launch.touches({"pieces", a.pieces, cut_.bytes_of_pieces(a), true, false});
     return launch;
   }
+  // Behind the pieces: a second walk reads them again.
+  void* results(const pieces::Arguments& a) const {
+    return static_cast<std::byte*>(a.pieces) + cut_.bytes_of_pieces(a);
+  }
   Launch join_launch(const Call& call, const Machine& machine, pieces::Arguments a) const {
+    a.pieces = results(a);
     a.result = at(call, arrays_.y), a.gate = at(call, arrays_.postgate);
     a.aligned = problem_.length % 8 == 0 && are_aligned({a.result, a.gate});
     Launch launch = join_.launch(a, machine, description_);
@@ -242,7 +249,7 @@ class ChunkedConvolution final : public Step {
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       const pieces::Arguments& pieces) const {
     ConvolutionArguments a{};
-    a.u = a.y = pieces.pieces;
+    a.u = pieces.pieces, a.y = results(pieces);
     a.batch = pieces.rows_now, a.channels = pieces.channels_now, a.length = size_;
     give_spectrum(call, pieces.first_channel, constants, a);
     return inner_.launch(a, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
@@ -250,7 +257,8 @@ class ChunkedConvolution final : public Step {
   void give_spectrum(const Call& call, std::int64_t channel, std::span<const std::uint32_t> constants,
                      ConvolutionArguments& a) const {
     a.spectrum = prepared_at(call, place_.spectrum) + channel * size_, a.tables = constants.data();
-    if (place_.factors >= 0) a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + channel;
+    give_factors(call, place_, channel, a);
+    a.rows_apart = true;
   }
   static std::int64_t words_bytes(std::span<const std::uint32_t> constants) {
     return static_cast<std::int64_t>(constants.size_bytes());

@@ -1,6 +1,7 @@
 // A long convolution by clusters as a launch.
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
+#include "kernels/plan/rescaled.hpp"
 
 namespace danaus {
 namespace {
@@ -8,27 +9,41 @@ namespace {
 class ClusterConvolution final : public Step {
  public:
   ClusterConvolution(const Case& asked, const Convolution& problem, const ConvolutionArrays& arrays,
-                     const SpectrumPlace& place, const ClusterVariant& variant)
+                     const SpectrumPlace& place, const ClusterVariant& variant, const Device& device)
       : problem_(problem),
         arrays_(arrays),
         place_(place),
         variant_(variant),
+        rescaled_(variant, {}, asked.token() + ", rows out of range of " + variant.name),
+        room_(rescaled_.exist() ? std::max(rescaled_.block_bytes(), chunk_bytes(device, problem) / kPartOfRows) : 0),
         description_(asked.token() + ", " + variant.name) {}
 
   std::string_view name() const override { return "convolution"; }
-  std::vector<std::uint32_t> constants() const override { return variant_.make_tables(); }
+  std::vector<std::uint32_t> constants() const override {
+    std::vector<std::uint32_t> words = variant_.make_tables();
+    const std::vector<std::uint32_t> of_rescaled = rescaled_.constants();
+    words.insert(words.end(), of_rescaled.begin(), of_rescaled.end());
+    return words;
+  }
   void fit(const Machine& machine) override {
     const auto fit = [&](Path path) {
       return machine.concurrent_clusters(kernel(), path, variant_.threads, variant_.shared_bytes,
                                          variant_.layout().shares);
     };
     by_threads_ = fit(Path::threads), in_bulk_ = fit(Path::tensor);
+    rescaled_.fit(machine);
+  }
+  // Points of single items, then energies.
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    return room_ + rescaled_.energy_bytes(problem_.channels, batch);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
     const Convolution& p = problem_;
+    const auto of_rescaled = constants.last(rescaled_.constants().size());
     ConvolutionArguments a = arguments_of_rows(call, p, arrays_, place_, constants);
+    if (rescaled_.exist()) a.energies = reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + room_);
     a.transfer = transfer(a, machine);
     const Path path = path_of(a.transfer);
     const Share share = variant_.share(
@@ -48,12 +63,19 @@ class ClusterConvolution final : public Step {
     launch.touches({"spectrum", a.spectrum, 4 * p.channels * variant_.size, false, false});
     if (a.spectrum_factors)
       launch.touches({"factors", a.spectrum_factors, 4 * p.channels * variant_.outer_rows(), false, false});
+    if (a.energies)
+      launch.touches({"energies", a.energies, rescaled_.energy_bytes(p.channels, call.batch), true, false});
     launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.give(a);
     to(launch);
+    if (!a.energies) return;
+    const RescaledItems::Rows rows{a.u, a.pregate, a.postgate, a.y, a.energies};
+    to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room_, machine, of_rescaled));
   }
 
  private:
+  static constexpr std::int64_t kPartOfRows = 4;  // that room for points may take
+
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
   Transfer transfer(const ConvolutionArguments& a, const Machine& machine) const {
     if (a.length % 8 != 0 || !are_aligned({a.u, a.y})) return Transfer::element;
@@ -65,6 +87,8 @@ class ClusterConvolution final : public Step {
   ConvolutionArrays arrays_;
   SpectrumPlace place_;
   const ClusterVariant& variant_;
+  RescaledItems rescaled_;
+  std::int64_t room_;
   std::string description_;
   std::int64_t by_threads_ = 1, in_bulk_ = 1;  // clusters that the machine runs at once
 };
@@ -73,8 +97,8 @@ class ClusterConvolution final : public Step {
 
 std::unique_ptr<Step> make_cluster_convolution(const Case& asked, const Convolution& problem,
                                                const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                               const ClusterVariant& variant) {
-  return std::make_unique<ClusterConvolution>(asked, problem, arrays, place, variant);
+                                               const ClusterVariant& variant, const Device& device) {
+  return std::make_unique<ClusterConvolution>(asked, problem, arrays, place, variant, device);
 }
 
 }  // namespace danaus

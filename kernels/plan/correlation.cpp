@@ -10,6 +10,7 @@
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/named_kernel.hpp"
 #include "kernels/plan/outer_pass.hpp"
+#include "kernels/plan/rescaled.hpp"
 
 namespace danaus {
 namespace {
@@ -73,6 +74,8 @@ class Correlation final : public Step {
         arrays_(arrays),
         split_(split),
         of_rows_(of_rows),
+        rescaled_(problem, *split.correlator, fold(), split.size(), units_of(split),
+                  "rows out of range of " + asked.token() + ", " + split.correlator->name),
         description_("dk of " + asked.token() + ", " + split.correlator->name) {
     if (split.line >= 0) {
       there_.emplace(problem.dtype, fold(), split.line, false, split.correlator->size, description_);
@@ -98,12 +101,15 @@ class Correlation final : public Step {
   std::vector<std::uint32_t> constants() const override {
     std::vector<std::uint32_t> all;
     for (const auto& words : words_) all.insert(all.end(), words.begin(), words.end());
+    const std::vector<std::uint32_t> of_rescaled = rescaled_.constants();
+    all.insert(all.end(), of_rescaled.begin(), of_rescaled.end());
     return all;
   }
   void fit(const Machine& machine) override {
     if (there_) there_->fit(machine);
     if (there_) fit_taps(columns_, machine);
     fit_taps(rows_, machine);
+    rescaled_.fit(machine);
     const Correlator& c = *split_.correlator;
     std::int64_t blocks = machine.concurrent_blocks(kernel(), Path::threads, c.threads, c.shared_bytes);
     if (machine.device().has_tensor_copies())
@@ -114,9 +120,9 @@ class Correlation final : public Step {
     const std::int64_t rows = channels_ * split_.outer_rows();
     parts_ = std::clamp<std::int64_t>((workers + rows - 1) / rows, 1, items(problem_.batch));
   }
+  // Planes, sums and rows, and once these have been read points of single channels; then energies of u and dy.
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    const std::int64_t planes = there_ ? 2 * bytes_of_planes(batch, channels_) : 0;
-    return planes + sum_bytes(channels_) + (there_ ? row_bytes(channels_) : 0);
+    return room(batch) + 2 * rescaled_.energy_bytes(channels_, batch);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -132,27 +138,46 @@ class Correlation final : public Step {
                                there_ ? take(bytes_of_planes(call.batch, count)) : nullptr};
       auto* sums = reinterpret_cast<float*>(take(sum_bytes(count)));
       auto* rows = there_ ? reinterpret_cast<float*>(workspace) : nullptr;
+      float* const energies = rescaled_.exist() ? energies_at(call) : nullptr;
       if (there_) {
         const Convolution& p = problem_;
-        const auto pass = [&](const char* name, int array, const char* gate, int gate_array, void* to_planes) {
+        const auto pass = [&](const char* name, int array, const char* gate, int gate_array, void* to_planes,
+                              float* of_pass) {
           to(there_->launch({name, at(call, array), gate, at(call, gate_array), to_planes, call.batch, p.channels,
-                             p.length, first, count},
+                             p.length, first, count, of_pass, rescaled_.items_of_channel(call.batch)},
                             machine, words[0]));
         };
-        pass("u", arrays_.u, "pregate", arrays_.pregate, planes[0]);
-        pass("dy", arrays_.dy, "postgate", arrays_.postgate, planes[1]);
+        pass("u", arrays_.u, "pregate", arrays_.pregate, planes[0], energies);
+        pass("dy", arrays_.dy, "postgate", arrays_.postgate, planes[1],
+             energies ? energies + energies_of_array(call, count) : nullptr);
       }
       to(sums_launch(call, machine, words[2], planes, sums, count));
       to(rows_launch(call, machine, words[3], sums, rows, first, count, false));
       if (!rows && wraps() && rows_.parts > 1) to(rows_launch(call, machine, words[3], sums, rows, first, count, true));
-      if (!rows) continue;
-      to(columns_launch(call, machine, words[1], rows, first, count, false));
-      if (wraps()) to(columns_launch(call, machine, words[1], rows, first, count, true));
+      if (rows) to(columns_launch(call, machine, words[1], rows, first, count, false));
+      if (rows && wraps()) to(columns_launch(call, machine, words[1], rows, first, count, true));
+      if (energies) to(rescaled_launch(call, machine, constants.subspan(begin), energies, first, count));
     }
   }
 
  private:
   Fold fold() const { return split_.pair ? Fold::pair : Fold::right_angle; }
+  // Of an item, that have energies of their own.
+  static int units_of(const Split& split) {
+    return split.line >= 0 ? split.correlator->size / 8 : split.correlator->units();
+  }
+  std::int64_t room(std::int64_t batch) const {
+    const std::int64_t planes = there_ ? 2 * bytes_of_planes(batch, channels_) : 0;
+    const std::int64_t used = planes + sum_bytes(channels_) + (there_ ? row_bytes(channels_) : 0);
+    return std::max(used, rescaled_.block_bytes());
+  }
+  float* energies_at(const Call& call) const {
+    return reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + room(call.batch));
+  }
+  // Numbers of u, which those of dy follow.
+  std::int64_t energies_of_array(const Call& call, std::int64_t channels) const {
+    return rescaled_.energy_bytes(channels, call.batch) / 4;
+  }
   bool wraps() const { return problem_.mode == Mode::circular && !split_.pair; }
   KernelId kernel() const { return {split_.correlator->family, split_.correlator->line, split_.correlator->instance}; }
   std::int64_t bytes_of_planes(std::int64_t batch, std::int64_t channels) const {
@@ -206,6 +231,7 @@ class Correlation final : public Step {
       make(rows.pregate_map, rows.pregate), make(rows.postgate_map, rows.postgate);
     }
     a.sums = sums, a.parts = static_cast<int>(parts_);
+    if (rescaled_.exist() && !there_) a.energies = energies_at(call);
     const std::int64_t workers = parts_ * rows.channels;
     Launch launch = make_launch(machine, description_, kernel(), path_of(rows.transfer),
                                 ratio_up(workers, c.warps_of_block) * c.shares, c.threads, c.shared_bytes);
@@ -223,9 +249,37 @@ class Correlation final : public Step {
     if (c.all) launch.touches({"spectrum", rows.spectrum, 4 * count * c.size, false, false});
     if (rows.spectrum_factors) launch.touches({"factors", rows.spectrum_factors, 4 * count, false, false});
     launch.touches({"sums", sums, sum_bytes(count), true, false});
+    if (a.energies)
+      launch.touches({"energies", a.energies, 2 * rescaled_.energy_bytes(count, call.batch), true, false});
     launch.touches({"tables", rows.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
     launch.give(a);
     return launch;
+  }
+
+  Launch rescaled_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                         const float* energies, std::int64_t first, std::int64_t count) const {
+    const std::int64_t skipped = first * problem_.length;
+    const auto array = [&](int number) { return samples_from(at(call, number), skipped); };
+    ConvolutionArguments a{};
+    a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(problem_.channels);
+    a.length = static_cast<int>(problem_.length);
+    const float* const of_dy = energies + energies_of_array(call, count);
+    const void *const u = array(arrays_.u), *const w = array(arrays_.pregate);
+    const void *const dy = array(arrays_.dy), *const v = array(arrays_.postgate);
+    std::vector<RescaledItems::Rows> rows;
+    if (split_.correlator->all) {
+      a.spectrum = prepared_at(call, of_rows_.place.spectrum);
+      give_factors(call, of_rows_.place, 0, a);
+      const RowGradients& to = of_rows_.arrays;
+      rows.push_back({dy, v, w, array(to.du), of_dy, true});
+      if (w) rows.push_back({dy, v, u, array(to.dpregate), of_dy, true});
+      if (v) rows.push_back({u, w, dy, array(to.dpostgate), energies, false});
+    }
+    auto* const dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
+    return rescaled_.launch(
+        a, static_cast<int>(count), rows,
+        RescaledItems::Taps{{u, w, nullptr, nullptr, energies}, {dy, v, nullptr, nullptr, of_dy}, dk}, call.workspace,
+        room(call.batch), machine, constants);
   }
 
   taps::Arguments taps_arguments(const Call& call, float* rows, std::int64_t first, std::int64_t count) const {
@@ -280,6 +334,7 @@ class Correlation final : public Step {
   CorrelationArrays arrays_;
   Split split_;
   OfRows of_rows_;
+  RescaledItems rescaled_;
   std::string description_;
   std::optional<OuterPass> there_;
   spectrum::Split columns_{}, rows_{};             // the inverse transforms

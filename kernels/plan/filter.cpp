@@ -40,11 +40,14 @@ void bind_spectra(const Call& call, const Prepared& prepared, std::int64_t first
   };
   a.spectrum = from(prepared.spectrum, first), a.conjugate = from(prepared.conjugate, first);
   a.factors = reinterpret_cast<float*>(from(prepared.factors, first_factor));
+  a.ranges = reinterpret_cast<float*>(from(prepared.ranges, 0));
 }
 void touch_spectra(Launch& launch, const spectrum::Arguments& a, std::int64_t numbers, std::int64_t factors) {
   if (a.spectrum) launch.touches({"spectrum", a.spectrum, 4 * numbers, true, false});
   if (a.conjugate) launch.touches({"conjugate spectrum", a.conjugate, 4 * numbers, true, false});
   if (a.factors) launch.touches({"factors", a.factors, 4 * factors, true, false});
+  if (a.ranges)
+    launch.touches({"ranges", a.ranges, 8 * (a.sums ? factors / a.rows_of_channel : factors * a.parts), true, false});
 }
 
 // Taps as a case has them.
@@ -167,7 +170,15 @@ class LongTransform final : public Step {
  private:
   // Of a channel in the workspace: rows, and where there is a mask the spectrum that it takes from, and factors.
   std::int64_t row_bytes() const { return std::int64_t{8} * convolution_.size; }
-  std::int64_t channel_bytes() const { return row_bytes() + (masks() ? 4 * (convolution_.size + rows_) : 0); }
+  std::int64_t channel_bytes() const {
+    return row_bytes() + (masks() ? 4 * (convolution_.size + rows_) : 0) + 8 * sums_of_channel();
+  }
+  // Over the taps that a warp of the pass down columns has; of filters whose channels have ranges.
+  std::int64_t sums_of_channel() const {
+    if (prepared_.ranges < 0) return 0;
+    const spectrum::Layout layout = columns_split_.layout();
+    return inner_.size / layout.tuning.transforms * (layout.threads / 32);
+  }
   bool masks() const { return !live_.empty(); }
   std::int64_t weights_at() const {
     const auto words = std::ssize(columns_words_) + std::ssize(table_.words);
@@ -197,13 +208,22 @@ class LongTransform final : public Step {
     a.roots = constants.data(), a.rows = static_cast<float*>(call.workspace);
     a.channels = static_cast<int>(count), a.size = convolution_.size;
     a.right_angle = convolution_.fold == Fold::right_angle;
+    give_sums(call, count, a);
     Launch launch = launch_of(columns_split_, count * (inner_.size / columns_split_.layout().tuning.transforms),
                               description_, machine);
     launch.touches(taps_.region(a.k, count));
     launch.touches(table_region(constants));
     launch.touches({"rows", a.rows, count * row_bytes(), true, false});
+    if (a.sums) launch.touches({"sums of taps", a.sums, 8 * count * sums_of_channel(), true, false});
     launch.give(a);
     return launch;
+  }
+  // Behind all else that so many channels have in the workspace.
+  void give_sums(const Call& call, std::int64_t count, spectrum::Arguments& a) const {
+    a.sums_of_channel = static_cast<int>(sums_of_channel()), a.rows_of_channel = rows_;
+    if (a.sums_of_channel > 0)
+      a.sums = reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) +
+                                        count * (channel_bytes() - 8 * sums_of_channel()));
   }
   // Each row of a channel is one.
   Launch rows_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
@@ -217,6 +237,8 @@ class LongTransform final : public Step {
     } else {
       bind_spectra(call, prepared_, first * convolution_.size, first * rows_, a);
     }
+    if (prepared_.ranges >= 0) a.ranges = reinterpret_cast<float*>(prepared_at(call, prepared_.ranges)) + 2 * first;
+    give_sums(call, count, a);
     a.channels = static_cast<int>(count * rows_);
     a.size = inner_.size, a.parts = split_.parts;
     a.scale = static_cast<float>(convolution_.spectrum_scale());
@@ -224,6 +246,7 @@ class LongTransform final : public Step {
     Launch launch =
         launch_of(split_, (std::int64_t{a.channels} * a.parts + of_block - 1) / of_block, description_, machine);
     launch.touches({"rows", a.rows, count * row_bytes(), false, false});
+    if (a.sums) launch.touches({"sums of taps", a.sums, 8 * count * sums_of_channel(), false, false});
     launch.touches(table_region(constants));
     touch_spectra(launch, a, count * convolution_.size, count * rows_);
     launch.give(a);
@@ -273,6 +296,16 @@ class LongTransform final : public Step {
   std::string description_;
 };
 
+// Of a channel's transform; without one 0.
+int range_parts(const Variant& variant, const Device& device) {
+  if (variant.size == 0) return 0;
+  if (dynamic_cast<const LongVariant*>(&variant)) return 1;
+  const int parts = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts;
+  if (parts > 1 && !may_have_range_parts(variant.fold, variant.size))
+    throw std::logic_error(text("plan: ", variant.name, " reads one range of a channel, not ", parts));
+  return parts;
+}
+
 // Whatever the batch and the gates are.
 std::string layout_of(Convolution p, const Variant& variant) {
   p.batch = 1, p.pregate = p.postgate = false;
@@ -293,15 +326,16 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
                      const Device& device, std::span<const std::uint8_t> kept) {
   Filters filters;
   filters.layout = layout_of(problem, variant);
+  const int parts = range_parts(variant, device);
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant)) {
     filters.layout += text("/x", chunk_filters(problem, *of_chunks, device).channels / problem.channels);
     const auto prepare = [&](Pass pass, SpectrumPlace& place) {
       const bool plain = pass == Pass::forward;
-      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, plain, !plain,
+      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, parts, plain, !plain,
                               aligned_words(filters.bytes / 4));
       filters.steps.push_back(make_chunk_filter(asked, problem, prepared, *of_chunks, device, pass));
       filters.bytes = prepared.bytes();
-      place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors};
+      place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors, prepared.ranges, parts};
     };
     if (forward) prepare(Pass::forward, filters.forward);
     if (adjoint) prepare(Pass::adjoint, filters.adjoint);
@@ -313,11 +347,12 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
     filters.rows = of_passes->live_rows(live_with_mirrors(kept));
     if (!filters.rows.empty()) numbers = numbers / rows * std::ssize(filters.rows), rows = std::ssize(filters.rows);
   }
-  const Prepared prepared(problem, numbers, rows, forward, adjoint);
+  const Prepared prepared(problem, numbers, rows, parts, forward, adjoint);
   if (variant.size > 0)
     filters.steps.push_back(make_filter_transform(asked, problem, prepared, variant, device, kept, filters.rows));
   filters.bytes = prepared.bytes();
-  filters.forward = {prepared.spectrum, prepared.factors}, filters.adjoint = {prepared.conjugate, prepared.factors};
+  filters.forward = {prepared.spectrum, prepared.factors, prepared.ranges, parts};
+  filters.adjoint = {prepared.conjugate, prepared.factors, prepared.ranges, parts};
   return filters;
 }
 
@@ -326,10 +361,11 @@ SpectrumPlace add_spectrum(Filters& filters, const Case& asked, const Convolutio
   if (variant.spectrum_scale() == convolution.spectrum_scale() &&
       variant.spectrum_slots() == convolution.spectrum_slots())
     return filters.forward;
-  const Prepared prepared(problem, convolution.size, 1, true, false, aligned_words(filters.bytes / 4));
+  const Prepared prepared(problem, convolution.size, 1, range_parts(convolution, device), true, false,
+                          aligned_words(filters.bytes / 4));
   filters.steps.push_back(make_filter_transform(asked, problem, prepared, convolution, device, {}));
   filters.bytes = prepared.bytes();
-  return {prepared.spectrum, prepared.factors};
+  return {prepared.spectrum, prepared.factors, prepared.ranges, range_parts(convolution, device)};
 }
 
 }  // namespace danaus

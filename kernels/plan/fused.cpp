@@ -31,8 +31,9 @@ class FusedConvolution final : public Step {
     const int size = kernel_.variant().size;
     const std::int64_t spectrum_bytes =
         4 * p.channels * (size > 0 ? spectrum_numbers(kernel_.variant(), live_) : p.filter_length);
-    to(kernel_.launch(arguments_of_rows(call, p, arrays_, place_, constants), machine, spectrum_bytes,
-                      static_cast<std::int64_t>(constants.size_bytes())));
+    ConvolutionArguments a = arguments_of_rows(call, p, arrays_, place_, constants);
+    a.rows_apart = true;
+    to(kernel_.launch(a, machine, spectrum_bytes, static_cast<std::int64_t>(constants.size_bytes())));
   }
 
  private:
@@ -98,6 +99,8 @@ Launch FusedKernel::launch_of(ConvolutionArguments& a, const Machine& machine, s
   const Path path = path_of(a.transfer);
   const Share share = variant_.share({variant_.items_of_channel(a.batch), a.channels, a.transfer, concurrent(path)});
   a.division = share.division;
+  if (a.row_pitch == 0)
+    a.channel_pitch = a.length, a.row_pitch = std::int64_t{a.channels} * a.length, a.result_length = a.length;
   Launch launch =
       make_launch(machine, description_, kernel(), path, share.blocks, variant_.threads, variant_.shared_bytes);
   const auto reads = [&](const char* name, const void* rows, std::int64_t bytes) {
@@ -110,6 +113,8 @@ Launch FusedKernel::launch_of(ConvolutionArguments& a, const Machine& machine, s
   if (a.postgate) reads("postgate", a.postgate, bytes_into);
   launch.touches({"spectrum", a.spectrum, spectrum_bytes, false, false});
   if (a.spectrum_factors) launch.touches({"factors", a.spectrum_factors, std::int64_t{4} * a.channels, false, false});
+  if (a.spectrum_parts > 0 && a.spectrum_ranges)
+    launch.touches({"ranges", a.spectrum_ranges, std::int64_t{8} * a.channels * a.spectrum_parts, false, false});
   launch.touches({"tables", a.tables, table_bytes, false, true});
   launch.give(a);
   return launch;

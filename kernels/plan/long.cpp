@@ -1,7 +1,9 @@
 #include "kernels/plan/long.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <tuple>
 
@@ -9,6 +11,7 @@
 #include "kernels/plan/fused.hpp"
 #include "kernels/plan/outer_pass.hpp"
 #include "kernels/plan/registry.hpp"
+#include "kernels/plan/rescaled.hpp"
 
 namespace danaus {
 namespace {
@@ -27,7 +30,9 @@ class LongConvolution final : public Step {
         there_(variant.outer_pass(false, asked.token() + ", outer pass, " + variant.name, rows)),
         inner_(variant.inner(), asked.token() + ", between outer passes, " + variant.inner().name),
         back_(variant.outer_pass(true, asked.token() + ", outer pass back, " + variant.name, rows)),
-        outer_words_(there_.constants().size()) {
+        rescaled_(variant, rows, asked.token() + ", rows out of range of " + variant.name),
+        outer_words_(there_.constants().size()),
+        rescaled_words_(rescaled_.constants().size()) {
     const std::int64_t items = variant.items_of_channel(problem.batch);
     const std::int64_t at_once = std::max<std::int64_t>(chunk_bytes(device, problem) / (2 * plane_bytes(numbers_)), 1);
     channels_ = std::clamp<std::int64_t>(at_once / items, 1, problem.channels);
@@ -39,21 +44,37 @@ class LongConvolution final : public Step {
     std::vector<std::uint32_t> words = there_.constants();  // which are those of the pass back
     const std::vector<std::uint32_t> of_inner = variant_.inner().make_tables();
     words.insert(words.end(), of_inner.begin(), of_inner.end());
+    words.resize(words.size() + words.size() % 2);
+    words.insert(words.end(), {0, std::bit_cast<std::uint32_t>(std::numeric_limits<float>::infinity())});
+    const std::vector<std::uint32_t> of_rescaled = rescaled_.constants();
+    words.insert(words.end(), of_rescaled.begin(), of_rescaled.end());
     return words;
   }
-  void fit(const Machine& machine) override { there_.fit(machine), inner_.fit(machine), back_.fit(machine); }
+  void fit(const Machine& machine) override {
+    there_.fit(machine), inner_.fit(machine), back_.fit(machine), rescaled_.fit(machine);
+  }
+  // Planes, and once these have been read points of single items; then energies.
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    return plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
+    return room(batch) + rescaled_.energy_bytes(problem_.channels, batch);
   }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
-    const auto of_outer = constants.first(outer_words_), of_inner = constants.subspan(outer_words_);
+    const auto of_outer = constants.first(outer_words_), of_rescaled = constants.last(rescaled_words_);
+    const auto of_inner = constants.subspan(outer_words_, constants.size() - outer_words_ - rescaled_words_);
+    auto* const energies = rescaled_.exist()
+                               ? reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + room(call.batch))
+                               : nullptr;
+    const int items = rescaled_.items_of_channel(call.batch);
     for (std::int64_t first = 0; first < problem_.channels; first += channels_)
       for (std::int64_t row = 0; row < call.batch; row += rows_) {
         const std::int64_t count = std::min(channels_, problem_.channels - first);
         const std::int64_t batch = std::min(rows_, call.batch - row);
-        const auto rows = [&](const char* name, int array, const char* gate, int gate_array) -> OuterPass::Rows {
+        float* const of_items =
+            energies ? energies + (first * items + row / variant_.item_rows()) * rescaled_.item_energies() : nullptr;
+        // The pass back of bf16 leaves nothing there.
+        const auto rows = [&](const char* name, int array, const char* gate, int gate_array,
+                              float* of_pass) -> OuterPass::Rows {
           const std::int64_t skipped = row * problem_.channels * problem_.length;
           return {name,
                   samples_from(at(call, array), skipped),
@@ -64,24 +85,38 @@ class LongConvolution final : public Step {
                   problem_.channels,
                   problem_.length,
                   first,
-                  count};
+                  count,
+                  of_pass,
+                  items};
         };
-        to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate), machine, of_outer));
+        to(there_.launch(rows("u", arrays_.u, "pregate", arrays_.pregate, of_items), machine, of_outer));
         to(inner_launch(call, machine, of_inner, batch, first, count));
-        to(back_.launch(rows("y", arrays_.y, "postgate", arrays_.postgate), machine, of_outer));
+        to(back_.launch(
+            rows("y", arrays_.y, "postgate", arrays_.postgate, variant_.dtype == Dtype::f16 ? of_items : nullptr),
+            machine, of_outer));
       }
+    if (!energies) return;
+    const ConvolutionArguments a = arguments_of_rows(call, problem_, arrays_, place_, constants);
+    const RescaledItems::Rows rows{a.u, a.pregate, a.postgate, a.y, energies};
+    to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room(call.batch), machine, of_rescaled));
   }
 
  private:
+  std::int64_t room(std::int64_t batch) const {
+    const std::int64_t planes = plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
+    return std::max(planes, rescaled_.block_bytes());
+  }
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       std::int64_t batch, std::int64_t first, std::int64_t count) const {
     const std::int64_t rows = numbers_ / variant_.inner().size;
     ConvolutionArguments a{};
     a.u = a.y = call.workspace;
     a.spectrum = prepared_at(call, place_.spectrum) + first * numbers_;
-    if (place_.factors >= 0)
+    if (variant_.dtype == Dtype::bf16)  // of f16 the last launch alone reads them
       a.spectrum_factors = reinterpret_cast<float*>(prepared_at(call, place_.factors)) + first * rows;
     a.tables = constants.data();
+    a.spectrum_ranges =
+        reinterpret_cast<const float*>(constants.last(2).data());  // any: planes have no rows of their own
     a.batch = static_cast<int>(plane_rows(variant_.fold, batch)), a.channels = static_cast<int>(count * rows);
     a.length = variant_.inner().size;
     return inner_.launch(a, machine, 4 * count * numbers_, static_cast<std::int64_t>(constants.size_bytes()));
@@ -95,7 +130,8 @@ class LongConvolution final : public Step {
   OuterPass there_;
   FusedKernel inner_;
   OuterPass back_;
-  std::size_t outer_words_;
+  RescaledItems rescaled_;
+  std::size_t outer_words_, rescaled_words_;
   std::int64_t channels_ = 1, rows_ = 1;  // at a time: all rows of some channels, or some of one
 };
 

@@ -83,6 +83,6 @@ std::unique_ptr<Step> make_long_convolution(const Case& asked, const Convolution
 // Of a cluster's variant.
 std::unique_ptr<Step> make_cluster_convolution(const Case& asked, const Convolution& problem,
                                                const ConvolutionArrays& arrays, const SpectrumPlace& place,
-                                               const ClusterVariant& variant);
+                                               const ClusterVariant& variant, const Device& device);
 
 }  // namespace danaus

@@ -44,6 +44,7 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
   a.length = static_cast<int>(rows.length);
   a.first_channel = static_cast<int>(rows.first), a.channel_count = static_cast<int>(rows.count);
   a.columns = columns_, a.rows = rows_;
+  a.energies = rows.energies, a.items_of_channel = rows.items_of_channel;
   if (!slots_.empty()) a.slots = constants.last(slots_.size()).data();
   a.aligned = rows.length % 8 == 0 && are_aligned({rows.samples, rows.gate});
   const std::int64_t tiles = columns_ / layout_.tile_columns;
@@ -56,6 +57,10 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
   if (a.gate) launch.touches({rows.gate_name, a.gate, bytes, false, false});
   const std::int64_t planes = plane_rows(layout_.key.fold, rows.batch) * rows.count;
   launch.touches({"planes", a.planes, planes * plane_bytes(std::int64_t{rows_} * columns_), !back, false});
+  if (a.energies) {
+    const std::int64_t last = (rows.count - 1) * rows.items_of_channel + items / rows.count;
+    launch.touches({"energies", a.energies, 8 * last * (columns_ / 8), true, false});
+  }
   launch.touches({"tables", a.tables, static_cast<std::int64_t>(constants.size_bytes()), false, true});
   launch.give(a);
   return launch;

@@ -29,6 +29,8 @@ class OuterPass {
     const void* gate;  // or null
     void* planes;
     std::int64_t batch, channels, length, first, count;
+    float* energies = nullptr;  // of the first item, or null
+    int items_of_channel = 0;   // there
   };
   Launch launch(const Rows& rows, const Machine& machine, std::span<const std::uint32_t> constants) const;
 

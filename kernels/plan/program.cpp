@@ -19,7 +19,7 @@ std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& pro
                                        const Device& device) {
   const SpectrumPlace& place = pass == Pass::forward ? filters.forward : filters.adjoint;
   if (const auto* of_clusters = dynamic_cast<const ClusterVariant*>(&variant))
-    return make_cluster_convolution(asked, problem, arrays, place, *of_clusters);
+    return make_cluster_convolution(asked, problem, arrays, place, *of_clusters, device);
   if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
     return make_long_convolution(asked, problem, arrays, place, *of_passes, filters.rows, device);
   if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))

@@ -42,9 +42,9 @@ struct Launch {
   std::int64_t blocks = 1;
   int threads = 0, shared_bytes = 0, cluster = 1;
   bool overlapping = false;  // begins where the stream's previous kernel leaves room, and waits for it by itself
-  std::array<Region, 12> regions{};
+  std::array<Region, 16> regions{};
   int region_count = 0;
-  alignas(TensorMap) std::array<std::byte, 1280> arguments;
+  alignas(TensorMap) std::array<std::byte, 1536> arguments;
   std::size_t argument_bytes = 0;
 
   void touches(const Region& region) { regions.at(region_count++) = region; }

@@ -11,17 +11,11 @@ namespace danaus {
 
 // Where a NaN or an infinity of an input shows in outputs.
 enum class Spread {
-  reach,   // where taps reach
-  chunk,   // and in the rest of its chunk
-  row,     // in its row
-  pair,    // and in the other row of the pair
-  pieces,  // and perhaps in rows beside its own
+  reach,  // where taps reach
+  row,    // in its row
 };
 
 Spread spread_of(const Variant& variant);
-
-// Whether a row errs in proportion to itself, whatever the other rows of its transform are.
-bool keeps_rows_apart(const Variant& variant);
 
 // Whether samples of any scale give outputs within their bounds, where those are in range of their type. Otherwise rows
 // are within kLoudest and kQuietest times unit noise.

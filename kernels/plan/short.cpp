@@ -437,6 +437,7 @@ class ShortCorrelation final : public Step {
 
 void check(const ShortConvolution& p) {
   validate(p);
+  if (bytes(p.dtype) != 2) fail("shortconv: dtype ", name(p.dtype), " has no kernel; f16 and bf16 have");
   for (const auto& [what, value] : {std::pair("L", p.length), {"B", p.batch}, {"H", p.channels}})
     if (value > kMostLength) fail("shortconv: no kernel for ", what, "=", value, "; there are some up to 2^30");
 }

@@ -21,20 +21,33 @@ DANAUS_DEVICE Complex operator-(Complex a, Complex b) {
 }
 DANAUS_DEVICE Complex operator*(Complex a, Complex b) {
   device::count_fp32(6);
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {device::fma(a.re, b.re, -(a.im * b.im)), device::fma(a.re, b.im, a.im * b.re)};
 }
 DANAUS_DEVICE Complex operator*(float a, Complex b) {
   device::count_fp32(2);
   return {a * b.re, a * b.im};
 }
+// a b + c
+DANAUS_DEVICE Complex times_add(float a, Complex b, Complex c) {
+  device::count_fp32(4);
+  return {device::fma(a, b.re, c.re), device::fma(a, b.im, c.im)};
+}
 DANAUS_DEVICE Complex minus_i_times(Complex a) { return {a.im, -a.re}; }
 DANAUS_DEVICE Complex conjugate(Complex a) { return {a.re, -a.im}; }
 
-// exp(i pi numerator / denominator) for |numerator| <= denominator.
+// exp(i pi numerator / denominator) for |numerator| <= denominator, to one unit in the last place.
 DANAUS_DEVICE Complex turn(int numerator, int denominator) {
-  Complex result;
-  device::sincos_pi(static_cast<float>(numerator) / static_cast<float>(denominator), result.im, result.re);
-  return result;
+  const float x = static_cast<float>(numerator) / static_cast<float>(denominator);
+  const float quarters = device::nearest(2 * x), r = device::fma(quarters, -0.5f, x), s = r * r;
+  // sin(pi r) = pi r + r s S(s) and cos(pi r) = 1 + s C(s) for |r| <= 1/4; the polynomials are minimax fits.
+  float sine = device::fma(s, 0.0810304213f, -0.599206087f);
+  sine = device::fma(s, device::fma(s, sine, 2.55016283f), -5.16771277f);
+  sine = device::fma(r, 3.14159274f, device::fma(r, -8.74227801e-8f, r * s * sine));
+  float cosine = device::fma(s, 0.231429544f, -1.33505846f);
+  cosine = device::fma(s, device::fma(s, device::fma(s, cosine, 4.0587079f), -4.93480217f), 1);
+  const int quarter = static_cast<int>(quarters);
+  const Complex first = quarter % 2 ? Complex{-sine, cosine} : Complex{cosine, sine};  // i times it is {-sine, cosine}
+  return quarter & 2 ? Complex{-first.re, -first.im} : first;
 }
 
 // exp(2 pi i numerator / 4 quarter) for |numerator| < 4 quarter.
@@ -80,7 +93,7 @@ DANAUS_DEVICE void dft(Complex (&x)[r]) {
     x[1] = first - x[1];
   } else if constexpr (r == 3) {
     constexpr float kSine = 0.866025403784438647f;  // of 2 pi / 3
-    const Complex sum = x[1] + x[2], middle = x[0] - 0.5f * sum;
+    const Complex sum = x[1] + x[2], middle = times_add(-0.5f, sum, x[0]);
     const Complex side = kSine * minus_i_times(x[1] - x[2]);
     x[0] = x[0] + sum;
     x[1] = middle + side;
@@ -105,8 +118,8 @@ DANAUS_DEVICE void dft(Complex (&x)[r]) {
       Complex even = first, odd = {0, 0};
       DANAUS_UNROLL
       for (int n = 1; n <= kPairs; ++n) {
-        even = even + roots.at[k * n % r].re * sum[n];
-        odd = odd - roots.at[k * n % r].im * side[n];
+        even = times_add(roots.at[k * n % r].re, sum[n], even);
+        odd = times_add(-roots.at[k * n % r].im, side[n], odd);
       }
       x[k] = even + odd, x[r - k] = even - odd;
     }

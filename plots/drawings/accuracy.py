@@ -54,6 +54,36 @@ def range_cliff(figure, rows):
     legend(figure, every_axes[0], hollow=True)
 
 
+SWEEPS = {"offset": "offset of unit noise", "partner": "loudness of the other row", "scale": "scale of both rows"}
+WAYS = {"danaus": (style.BLUE, "o"), "danaus before": (style.VERMILION, "s"), "torch.fft, fp32": (style.BLACK, "^"),
+        "torch.fft, fp16": (style.GREEN, "D"), "flashfftconv": (style.PURPLE, "v")}
+
+
+def newest(rows):
+    """The last revision that rows are of."""
+    return max((row["date"], row["git"]) for row in rows)[1]
+
+
+def worst_rows(figure, rows):
+    """The error of the worst of two rows against what sets them apart: a panel for each type and sweep."""
+    lines = {}
+    for row in rows:
+        method = row["method"] if row["method"] != "danaus" or row["git"] == newest(rows) else "danaus before"
+        lines.setdefault((row["dtype"], row["sweep"]), {}).setdefault(method, []).append((row["value"], row["error"]))
+    known = {method for panel in lines.values() for method in panel}
+    places = [(dtype, sweep) for dtype in ("f16", "bf16") for sweep in SWEEPS if (dtype, sweep) in lines]
+    for (dtype, sweep), axes in figure.table_of_panels(places, sharey=True).items():
+        for method, (color, marker) in WAYS.items():
+            if method in known:
+                axes.plot(*zip(*sorted(lines[dtype, sweep].get(method, [(math.nan, math.nan)]))), color=color,
+                          marker=marker, label=method)
+        axes.set(xscale="log", yscale="log", xlabel=SWEEPS[sweep])
+        axes.set_title(style.DTYPE[dtype], loc="left")
+        if sweep == "offset" or figure.is_narrow():
+            axes.set_ylabel("error of the worst row")
+    figure.legend_for_all(*axes.get_legend_handles_labels())
+
+
 def lines_by(rows, dtype, key):
     """{key(row): [(N, row)]}, by N, of the rows with this dtype."""
     lines = {}

@@ -11,7 +11,7 @@ MODE = {"circular": ({"marker": "o"}, -0.12), "causal": ({"marker": "s"}, 0.12)}
 DTYPE = {"f16": ({"color": style.BLUE}, -0.02), "bf16": ({"color": style.ORANGE}, 0.02)}
 
 
-def predicted_over_measured(figure, rows):
+def predicted_over_measured(figure, rows, _decoding=None):
     """Predicted over measured time against N: a panel for each GPU and each model that is about it, a mark for each
     kernel that was timed."""
     kernels = evaluate(rows).kernels

@@ -1,6 +1,7 @@
 """How well the cost models predict, what their choices cost, where they fail, and every prediction."""
 
-from evaluation import COSTLY, COUNTED, FAR, FIGURES, MODELS, NULLS, PAPERS, SPLITS, evaluate, of_calls
+from evaluation import (COSTLY, COUNTED, FAR, FIGURES, MODELS, NULLS, PAPERS, QUANTILES, SPLITS, decoding_errors,
+                        evaluate)
 from intervals import quantile
 from report import Group, Table
 from roofline import FREE
@@ -13,23 +14,43 @@ WORDS = {"median": "median error", "p90": "90th percentile", "mean_regret": "its
 COLUMNS = ["kernels", "median", "95 %", "90th percentile", "95 %", "bias", "choices", "ties", "mean", "95 %",
            "90th percentile", "worst"]
 GROUPS = [Group("error of the prediction, %", 6), Group("cost of its choice, %", 6)]
+TIMING_NULLS = ("floor", "sum", "longest")  # those that say times
+BEST_NULL = ["best null model", "median", "90th percentile"]
 NOT_ITS_GPU = "about another GPU"
 
 
-def summary(rows):
-    """Each model, then the nulls, then the models by kind; every prediction behind a click."""
+def summary(rows, decoding=None):
+    """Each class by itself, beside the best null; then convolutions in one launch: each model, the nulls, the models by
+    kind. Every prediction behind a click."""
     judgement = evaluate(rows)
-    lines, part = [], ""
+    lines, part = class_lines(judgement, decoding.rows if decoding else []), ""
+    lines.append(["convolutions in one launch"])
     for each in judgement.summaries():
         if each.part != part:
             part = each.part
             lines.append([f"only {part}" if " on the " not in f" {part}" else part])
         elif each.model == next(iter(NULLS)):
             lines.append(["null models: what does not beat them has shown nothing"])
-        lines.append([title_of(each), *summary_cells(each)])
-    return Table(["model", *COLUMNS], lines, [Group("", 1), *GROUPS], verdict=sentence(judgement),
+        lines.append([title_of(each), *summary_cells(each), *[""] * len(BEST_NULL)])
+    return Table(["", *COLUMNS, *BEST_NULL], lines, [Group("", 1), *GROUPS, Group("", 3)], verdict=sentence(judgement),
                  details=every_prediction(judgement.kernels),
                  details_title=f"All {len(rows)} predictions, with signed errors")
+
+
+def class_lines(judgement, decoding=()):
+    """Counted work on all classes and on each, by a fit to other groups; on decoding by the program's own numbers."""
+    lines = []
+    for name in (None, *judgement.classes()):
+        best = min((judgement.of_class(name, null) for null in TIMING_NULLS if null in judgement.errors_of_every),
+                   key=lambda each: 1e9 if each.median is None else each.median)
+        lines.append([name or "all classes", *summary_cells(judgement.of_class(name)),
+                      NULLS[best.model] if best.median is not None else "", percent(best.median), percent(best.p90)])
+    errors = decoding_errors(decoding)
+    if errors:
+        half, most = (percent(quantile(list(map(abs, errors)), share)) for share in QUANTILES.values())
+        lines.append(["decoding (not fitted)", len(errors), half, "", most, "", percent(quantile(errors, 0.5), signed=True),
+                      *[""] * (len(COLUMNS) - 6 + len(BEST_NULL))])
+    return lines
 
 
 def title_of(summary):
@@ -41,7 +62,7 @@ def summary_cells(of):
     def interval(name):
         return " to ".join(percent(end) for end in of.intervals[name]) if name in of.intervals else ""
     return [of.rows, percent(of.median), interval("median"), percent(of.p90), interval("p90"),
-            percent(of.bias, signed=True), of.choices, of.ties or "", percent(of.mean_regret), interval("mean_regret"),
+            percent(of.bias, signed=True), of.choices or "", of.ties or "", percent(of.mean_regret), interval("mean_regret"),
             percent(of.p90_regret), percent(of.worst_regret)]
 
 
@@ -79,7 +100,8 @@ def stale_words(judgement):
 
 
 def splits(rows):
-    """Counted work and the best null, fitted to all groups but one and judged by that one, for every way to group."""
+    """Counted work and nulls, fitted to all groups but one and judged by that one, for every way to group: on all
+    classes, and on convolutions in one launch."""
     lines, not_possible = [], []
     for name in SPLITS:
         judgement = evaluate(rows, name)
@@ -87,17 +109,23 @@ def splits(rows):
             not_possible.append(name)
             continue
         lines.append([f"one {name} left out: {', '.join(map(group_words, judgement.fits))}"])
+        lines.append(["counted work, all classes", *summary_cells(judgement.of_class(None))])
+        lines += [[f"{TITLES[null]}, all classes", *summary_cells(judgement.of_class(None, null))] for null in TIMING_NULLS]
         lines += [[TITLES[model], *summary_cells(judgement.summary(model))] for model in (COUNTED, *NULLS)]
-        fits = judgement.fits.values()
-        for what in FREE:
-            found = sorted(getattr(fit, what) for fit in fits)
-            lines[-len(NULLS) - 1].append(f"{found[0]:.2f} to {found[-1]:.2f}")
-        for line in lines[-len(NULLS):]:
-            line += [""] * len(FREE)
     verdict = f"No {in_words(not_possible)} can be left out: the rows are of one." if not_possible else ""
-    return Table(["model", *COLUMNS, "overlap", "warp rate", "wait, us"], lines,
-                 [Group("", 1), *GROUPS, Group("fits", len(FREE))],
-                 verdict=verdict, good=not not_possible)
+    return Table(["model", *COLUMNS], lines, [Group("", 1), *GROUPS], verdict=verdict, good=not not_possible,
+                 details=fits(rows), details_title="The numbers that were fitted")
+
+
+def fits(rows):
+    """From the least to the most over the groups of each split."""
+    lines = []
+    for name in SPLITS:
+        found = evaluate(rows, name).fits.values()
+        if found:
+            lines.append([f"one {name} left out", *(f"{min(values):.2f} to {max(values):.2f}" for values in
+                                                    ([getattr(fit, what) for fit in found] for what in FREE))])
+    return Table(["fit", *(what.replace("_us", ", us").replace("_", " ") for what in FREE)], lines)
 
 
 def in_words(names):
@@ -105,7 +133,9 @@ def in_words(names):
 
 
 def group_words(group):
-    return " ".join(map(str, group)) + " factors" if isinstance(group, tuple) else str(DTYPE.get(group, group))
+    if isinstance(group, tuple):
+        return f"{group[0]} {group[1]} factors" if group[1] else group[0]
+    return str(DTYPE.get(group, group) or "without")
 
 
 def failures(rows):
@@ -137,21 +167,6 @@ def of_failure(kernel):
     row, said = kernel.row, kernel.row.get("compiled")
     return [row["profile"], row["case"], row["kernel"], said["local_bytes"] if said else "", number(row["measured_us"]),
             number(kernel.models[COUNTED].us), percent(kernel.error(COUNTED), signed=True), kernel.models[COUNTED].limit]
-
-
-PARTS = {"filter": "the filter's transform", "call": "the whole call"}
-
-
-def calls(rows):
-    """Of transforms of filters and of whole calls: how far off they are, on each GPU."""
-    lines = []
-    for profile, parts in of_calls(rows).items():
-        for part, errors in parts.items():
-            if errors:
-                absolute = list(map(abs, errors))
-                lines.append([profile, PARTS[part], len(errors), percent(quantile(absolute, 0.5)),
-                              percent(quantile(absolute, 0.9)), percent(quantile(errors, 0.5), signed=True)])
-    return Table(["GPU", "what", "cases", "error, median, %", "90th percentile, %", "bias, %"], lines)
 
 
 def every_prediction(kernels):

@@ -4,14 +4,14 @@ import textwrap
 from collections import Counter
 
 from evaluation import COUNTED, NULLS, evaluate
-from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, floor_with_spectrum,
-                          passed, read_all, read_either, short_name, timed, us)
+from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, device_of, files_of,
+                          floor_with_spectrum, passed, read_all, read_either, read_judged, short_name, timed, us)
 from peers import FILE as PEERS, SHORT, Peers, ShortPeers
 from results import Refusal, case_fields
 from style import length
 from tables import front
 from tables.forecast import answers_of, beats_null, off
-from tables.judgement import NOT_ITS_GPU, TITLES, best_of, percent, stale_words
+from tables.judgement import NOT_ITS_GPU, TITLES, best_of, class_lines, percent, stale_words
 from tables.speed import blocks, call, cufft_call, number, over_copy, over_whole_floor, protocol
 
 BEGIN, END = "<!-- {}, written by plots/make.py --readme -->", "<!-- End of {} -->"
@@ -254,7 +254,10 @@ def measured_times(committed):
 def judged_models(committed):
     """A table for each device that has predictions; one of all that there are where none has."""
     predictions, rows = read_either(None, committed, ["prediction"]), timed(None, committed)
-    return "\n\n".join(map(judgement, predictions_by_device(predictions, rows))) if predictions else ""
+    if not predictions:
+        return ""
+    decoding = [row for path in files_of(("decode",), committed) for row in read_judged(path, ("decode",), committed=True).rows]
+    return "\n\n".join(judgement(own, decoding) for own in predictions_by_device(predictions, rows))
 
 
 def speed(results, device, peers):
@@ -278,7 +281,7 @@ def speed(results, device, peers):
     return "\n".join(lines)
 
 
-def judgement(rows):
+def judgement(rows, decoding=()):
     """How well each model predicts, what its choice costs, and the same of the nulls."""
     judged = evaluate(rows)
     summaries = [judged.summary(model) for model in TITLES]
@@ -295,7 +298,20 @@ def judgement(rows):
               with_interval(summary, "p90"), with_interval(summary, "mean_regret"), of(summary.p90_regret),
               of(summary.worst_regret)] for summary in (*summaries, *of_gpus)]
     columns = ["model", "error, median", "90th percentile", "its choice costs, mean", "90th percentile", "worst"]
-    return "\n".join(lines + table(columns, cells))
+    return "\n".join([*class_table(judged, decoding), *lines, *table(columns, cells)])
+
+
+def class_table(judged, decoding):
+    """Every class that has measured and predicted times, by itself."""
+    gpus = {device_of(row["profile"]) for row in judged.every}
+    decoding = [row for row in decoding if row["source"] == "predicted" or row["device"]["name"] in gpus]
+    profiles = " and the ".join(sorted({row["profile"] for row in judged.every}))
+    lines = paragraph(f"On the {profiles}: counted work on every class of kernels, in %. The best null model of a class "
+                      "stands beside it. A class has the same weight in the fit as any other.")
+    cells = [[line[0], str(line[1]), line[2], line[4], line[6], f"{line[-3]}: {line[-2]} / {line[-1]}" if line[-3] else ""]
+             for line in class_lines(judged, decoding)]
+    return [*lines, *table(["class", "kernels", "error, median", "90th percentile", "bias",
+                            "best null model, median / 90th percentile"], cells), ""]
 
 
 def null_words(judged):

@@ -64,6 +64,12 @@ class SelftestReport(_Sized):
                 ("first", c_char * 256)]
 
 
+class Claim(_Sized):
+    """danaus_claim"""
+    _fields_ = [("size", c_size_t), ("arithmetic", c_char_p), ("roundings", c_int), ("results", c_int),
+                ("expected", POINTER(Array)), ("expected_count", c_size_t)]
+
+
 INPUT, OUTPUT = 0, 2  # danaus_role
 
 _SIGNATURES = {
@@ -91,11 +97,13 @@ _SIGNATURES = {
     "danaus_case_bytes": (c_int, [c_char_p, c_int, POINTER(Bytes)]),
     "danaus_case_layout": (c_int, [c_char_p, c_int, POINTER(c_void_p)]),
     "danaus_case_asked": (c_int, [c_char_p, POINTER(c_void_p)]),
+    "danaus_token_fields": (c_int, [c_char_p, POINTER(c_void_p)]),
     "danaus_case_masked": (c_int, [c_char_p, c_void_p, c_size_t, POINTER(c_void_p)]),
     "danaus_compute": (c_int, [c_char_p, c_char_p, POINTER(Array), c_size_t]),
     "danaus_text_data": (c_char_p, [c_void_p]),
     "danaus_text_destroy": (None, [c_void_p]),
     "danaus_judge": (c_int, [c_char_p, c_char_p, c_void_p, POINTER(Array), c_size_t, POINTER(c_void_p)]),
+    "danaus_judge_claim": (c_int, [c_char_p, POINTER(Claim), POINTER(Array), c_size_t, POINTER(c_void_p)]),
     "danaus_run": (c_int, [POINTER(c_char_p), c_size_t, POINTER(c_int), POINTER(c_void_p)]),
 }
 

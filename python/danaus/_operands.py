@@ -11,8 +11,7 @@ from danaus.plans import Plan, call_arrays, of_host, ordinal_of, verdict_on
 
 # Operation -> operands whose NaN or infinity shows beyond the sums that it enters, and how far; but by direct sums.
 _SPREADING = {"conv": (("u", "pregate", "k"), "spread over whole rows"),
-              "short_conv": (("k",), "spread over whole rows"),
-              "ssm_conv": (("u",), "show before their place too, in their chunk of 32 or 64 samples,")}
+              "short_conv": (("k",), "spread over whole rows"), "ssm_conv": ((), "")}
 _SHAPES = {False: "[L], [H, L] or [B, H, L]", True: "[L, H] or [B, L, H]"}  # of u, by whether channels are last
 
 

@@ -22,11 +22,13 @@
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/promise.hpp"
 #include "reference/bounds.hpp"
+#include "reference/claim.hpp"
 #include "reference/convolution/convolve.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/terms.hpp"
 #include "reference/half.hpp"
 #include "reference/state/state.hpp"
+#include "reference/token.hpp"
 
 using namespace danaus;
 
@@ -59,9 +61,17 @@ Device device_of(const char* operation, int ordinal) {
 struct Given {
   Values inputs;
   std::map<std::string, std::span<double>, std::less<>> outputs;
+  Values values_of_outputs() const {
+    Values values;
+    for (const auto& [name, numbers] : outputs) values.emplace(name, std::vector(numbers.begin(), numbers.end()));
+    return values;
+  }
 };
 
-Given given(const char* operation, const Case& asked, const danaus_array* list, std::size_t count) {
+// `outputs`: whether all must be there, or may be left out; `alone`: whether inputs are no matter.
+enum class Outputs { all, some, alone };
+Given given(const char* operation, const Case& asked, const danaus_array* list, std::size_t count,
+            Outputs which = Outputs::all) {
   const std::vector<Buffer> buffers = buffers_of(operation, list, count);
   const std::vector<Array> known = asked.arrays();
   for (const Buffer& buffer : buffers)
@@ -70,7 +80,10 @@ Given given(const char* operation, const Case& asked, const danaus_array* list, 
   Given of;
   for (const Array& array : known) {
     const auto buffer = std::ranges::find(buffers, array.name, &Buffer::name);
-    if (buffer == buffers.end()) fail(operation, ": ", asked.token(), " has a ", array.name, ", but none is given");
+    if (buffer == buffers.end()) {
+      if (which == Outputs::alone || (which == Outputs::some && array.role == Role::output)) continue;
+      fail(operation, ": ", asked.token(), " has a ", array.name, ", but none is given");
+    }
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
     if (reinterpret_cast<std::uintptr_t>(buffer->data) % alignof(double) != 0)
       fail(operation, ": ", array.name, " is at ", buffer->data, ", must be aligned to doubles");
@@ -94,7 +107,8 @@ Given given(const char* operation, const Case& asked, const danaus_array* list, 
 // Outputs in double.
 Values computed(const Case& asked, const char* method, const Values& inputs) {
   if (const auto* problem = asked.as<Convolution>())
-    return {{"y", convolve(*problem, inputs_of(inputs), parse_in(kMethods, "compute: method", std::string(method)))}};
+    return {
+        {"y", convolve(*problem, inputs_of(inputs), parse_in(kAlgorithms, "compute: method", std::string(method)))}};
   if (std::string_view(method) != kDefinition)
     fail("compute: method '", method, "', must be ", kDefinition, ", which computes ", asked.token());
   if (const auto* problem = asked.as<StateSpace>()) {
@@ -110,9 +124,9 @@ double memory_to_compute(const Case& asked) {
 }
 
 // Of a method in double whose result was rounded to the case's type.
-double bound_of(const Candidate& candidate, const Convolution& planned) {
+double bound_of(const Method& method, const Convolution& planned) {
   const double rounding = planned.dtype == Dtype::f64 ? 0 : bound_l2_of_roundings(planned.dtype, 1);
-  return candidate.bound(planned) + (candidate.in_double ? rounding : 0);
+  return method.bound(planned) + (method.in_double ? rounding : 0);
 }
 
 // How a method rounds: "kernel" as the plan's kernels do; others in double, and once to the types of outputs.
@@ -131,11 +145,11 @@ void set_terms(const Case& asked, std::string_view method, const Plan* plan, Pro
     promise.nonfinite_reach = 0;
     return;
   }
-  parse_in(kMethods, "judge: method", std::string(method));  // or says which there are
-  for (const Candidate& candidate : candidates())
-    if (candidate.name == method && candidate.in_double) {
-      const Convolution by = candidate.planned(*problem);
-      promise = promise_of_method(by), options.bounds["y"] = bound_of(candidate, by);
+  parse_in(kAlgorithms, "judge: method", std::string(method));  // or says which there are
+  for (const Method& each : judged_methods())
+    if (each.name == method && each.in_double) {
+      const Convolution by = planned_by(each, *problem);
+      promise = promise_of_method(by), options.bounds["y"] = bound_of(each, by);
     }
 }
 
@@ -143,13 +157,42 @@ Json judgement(const Case& asked, std::string_view method, const Plan* plan, con
   Promise promise;
   JudgeOptions options;
   set_terms(asked, method, plan, promise, options);
-  Values outputs;
-  for (const auto& [name, numbers] : of.outputs) outputs.emplace(name, std::vector(numbers.begin(), numbers.end()));
+  const Values outputs = of.values_of_outputs();
   const auto judge = judge_of(asked);
-  const auto expected = expected_of(asked, *judge, of.inputs, outputs, method == name(Method::fftw), options.known);
+  const auto expected = expected_of(asked, *judge, of.inputs, outputs, method == name(Algorithm::fftw), options.known);
   if (!expected) return without_truth();
   const std::vector<OutputTerms> terms = judge->terms(of.inputs, promise);
   return verdict_row(verdict_on(*judge, of.inputs, outputs, *expected, terms, options), expected->by);
+}
+
+Json claimed_judgement(const Case& asked, const danaus_claim& claimed, const Given& of) {
+  require("judge", "arithmetic", claimed.arithmetic);
+  const Claim claim{parse_in(kClaims, "judge: arithmetic", claimed.arithmetic), claimed.roundings,
+                    claimed.results == 0 ? 1 : claimed.results};
+  if (of.outputs.empty()) fail("judge: no output is given");
+  if (!claimed.expected) return verdict_row(claimed_verdict(asked, of.inputs, of.values_of_outputs(), claim), "own");
+  const Values expected =
+      given("judge", asked, claimed.expected, claimed.expected_count, Outputs::alone).values_of_outputs();
+  return verdict_row(claimed_verdict(asked, of.inputs, of.values_of_outputs(), claim, &expected), "given");
+}
+
+// The fields of a token, of which any may be missing.
+Json fields_of(std::string_view token) {
+  const Grammar& grammar = grammar_of(token);
+  const TokenFields fields(token, grammar, false);
+  const Json asked = asked_fields(token);
+  Json list = Json::array();
+  for (const TokenField& field : grammar.fields) {
+    if (!field.refused.empty()) continue;
+    const std::string name = name_in_rows(field);
+    Json of = {{"name", name}, {"kind", kind_in_rows(field)}};
+    if (field.kind == TokenField::Kind::one_of) of["values"] = field.words();
+    if (field.kind == TokenField::Kind::number) static_cast<void>(fields.number(field.name));  // throws
+    if (field.kind == TokenField::Kind::list) static_cast<void>(fields.list(field.name));
+    if (asked.contains(name)) of["value"] = asked[name];
+    list.push_back(std::move(of));
+  }
+  return {{"operation", grammar.operation}, {"fields", list}};
 }
 
 Handles<danaus_text, const std::string>& texts() {
@@ -244,6 +287,15 @@ danaus_status danaus_case_asked(const char* token, danaus_text** asked) {
   });
 }
 
+danaus_status danaus_token_fields(const char* token, danaus_text** fields) {
+  return guarded([&] {
+    require("token_fields", "token", token);
+    require("token_fields", "fields", fields);
+    *fields = nullptr;
+    *fields = text_of(fields_of(token).dump());
+  });
+}
+
 danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked) {
   return guarded([&] {
     require("case_masked", "token", token);
@@ -288,6 +340,20 @@ danaus_status danaus_judge(const char* token, const char* method, const danaus_p
     const Given of = given("judge", asked, arrays, count);
     const auto open = plan ? plan_of("judge", plan) : nullptr;
     *verdict = text_of(judgement(asked, method, open ? &open->plan : nullptr, of).dump());
+  });
+}
+
+danaus_status danaus_judge_claim(const char* token, const danaus_claim* claim, const danaus_array* arrays, size_t count,
+                                 danaus_text** verdict) {
+  return guarded([&] {
+    require("judge", "token", token);
+    require("judge", "claim", claim);
+    require("judge", "verdict", verdict);
+    *verdict = nullptr;
+    const danaus_claim claimed = read_struct("judge", "claim", claim);
+    const Case asked = parse_case(token);
+    require_memory("judge", memory_to_compute(asked));
+    *verdict = text_of(claimed_judgement(asked, claimed, given("judge", asked, arrays, count, Outputs::some)).dump());
   });
 }
 

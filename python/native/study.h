@@ -38,6 +38,12 @@ DANAUS_API danaus_status danaus_case_layout(const char* token, int device, danau
  * "asked" of a row. */
 DANAUS_API danaus_status danaus_case_asked(const char* token, danaus_text** asked);
 
+/* The fields of a token, of which any may be missing, as in fftconv_causal. One JSON object: {"operation": "fftconv",
+ * "fields": [{"name": "mode", "kind": "one_of", "values": ["causal", "circular"], "value": "causal"}, ...]}, in the
+ * order in which tokens have them. A field that the token lacks has no value. Kinds are word, one_of, number, list, and
+ * other. */
+DANAUS_API danaus_status danaus_token_fields(const char* token, danaus_text** fields);
+
 /* The token of a case of convolution under a mask, which keeps the frequencies whose kept [N] is 1 and removes those
  * whose is 0: as a file .npy of --mask. */
 DANAUS_API danaus_status danaus_case_masked(const char* token, const double* kept, size_t count, danaus_text** masked);
@@ -52,6 +58,21 @@ DANAUS_API danaus_status danaus_compute(const char* token, const char* method, c
  * by that of the plan, which may be NULL for other methods. */
 DANAUS_API danaus_status danaus_judge(const char* token, const char* method, const danaus_plan* plan,
                                       const danaus_array* arrays, size_t count, danaus_text** verdict);
+
+/* The arithmetic by which somebody's outputs are claimed to be computed. */
+typedef struct danaus_claim {
+  size_t size;            /* sizeof(danaus_claim) */
+  const char* arithmetic; /* rounding (of the outputs alone), fp32 (inside), fp16 or bf16 (between stages) */
+  int roundings;          /* R of the bound c u sqrt(R); 0: that of FFTs of radix 2 there and back */
+  int results;            /* that differ: 0 or 1 against the truth, 2 against another result, whose bounds add up */
+  const danaus_array* expected; /* outputs to compare with, in double; NULL: the truth is computed */
+  size_t expected_count;
+} danaus_claim;
+
+/* danaus_judge() of outputs that anything may have computed. Each number may err by a rounding to its type, and rows
+ * by the bound of the claim. Arrays as above; outputs may be left out, and are not judged then. */
+DANAUS_API danaus_status danaus_judge_claim(const char* token, const danaus_claim* claim, const danaus_array* arrays,
+                                            size_t count, danaus_text** verdict);
 
 /* Runs verify, model, what-if, count, factors, memory, list or explore: words[0] is the command, the others are its
  * options as in a shell, without --json and --help. rows is what --json would write. A row that failed its check is no

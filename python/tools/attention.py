@@ -4,7 +4,7 @@
   PYTHON python/tools/attention.py [--csv FILE] [--lengths L ...] [--backends NAME ...] [--seconds S]
 
 fp16, 768 channels as 12 heads of 64, B=64 and from 32K samples on as many rows as the sweep state of danaus bench has
-samples: one at 1M. Times are taken as danaus bench takes bursts (experiments/bench/stopwatch.hpp): launches are queued
+samples: one at 1M. Times are taken as danaus bench takes bursts (experiments/timing/stopwatch.hpp): launches are queued
 while the stream is held back, q, k, v and y rotate among more sets than the L2 holds, a row has the median and the
 quartiles of several bursts that each begin idle. What takes long is launched less often. Some rows of y are compared
 with the sum in double before they are timed.

@@ -27,9 +27,10 @@ class BackwardJudge final : public Judge {
     return bound_l2_of_kernel(by, roundings.of_rows);
   }
   std::optional<AdjointProduct> product(const Values& values) const override {
-    const std::vector<double> y = convolve(p_, inputs_of(values), Method::fftw);
+    const std::vector<double> y = convolve(p_, inputs_of(values), Algorithm::fftw);
     return AdjointProduct{std::inner_product(y.begin(), y.end(), array_in(values, "dy").begin(), 0.)};
   }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
   std::string_view truth() const override { return name(truth_of_gradients(p_)); }
   double bound_of_truth() const override { return fftw_bound(p_); }
 

@@ -157,20 +157,20 @@ class ByMonarch final : public RowMethod {
   std::vector<Complex> spectrum_;
 };
 
-std::unique_ptr<RowMethod> make_method(const Convolution& problem, Method method) {
+std::unique_ptr<RowMethod> make_method(const Convolution& problem, Algorithm method) {
   switch (method) {
-    case Method::direct: return std::make_unique<Direct>(problem);
-    case Method::fftw: return std::make_unique<Fftw>(problem);
-    case Method::monarch: return std::make_unique<ByMonarch>(planned(problem));
+    case Algorithm::direct: return std::make_unique<Direct>(problem);
+    case Algorithm::fftw: return std::make_unique<Fftw>(problem);
+    case Algorithm::monarch: return std::make_unique<ByMonarch>(planned(problem));
   }
   fail("convolve: method ", int(method), " is none of direct, fftw, monarch");
 }
 
 }  // namespace
 
-std::string_view name(Method method) { return name_in(kMethods, method); }
+std::string_view name(Algorithm method) { return name_in(kAlgorithms, method); }
 
-std::vector<double> convolve(const Convolution& problem, const Inputs& inputs, Method method) {
+std::vector<double> convolve(const Convolution& problem, const Inputs& inputs, Algorithm method) {
   validate(problem);
   check_inputs(problem, inputs);
   return convolve_rows(problem, inputs, *make_method(problem, method));

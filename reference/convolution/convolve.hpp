@@ -18,26 +18,26 @@
 
 namespace danaus {
 
-enum class Method { direct, fftw, monarch };
+enum class Algorithm { direct, fftw, monarch };
 
-inline constexpr std::array kMethods = {
-    Named{Method::fftw, "fftw", "real FFTs at a size of FFTW's choice"},
-    Named{Method::monarch, "monarch", "explicit Monarch factors, in the case's fold"},
-    Named{Method::direct, "direct",
+inline constexpr std::array kAlgorithms = {
+    Named{Algorithm::fftw, "fftw", "real FFTs at a size of FFTW's choice"},
+    Named{Algorithm::monarch, "monarch", "explicit Monarch factors, in the case's fold"},
+    Named{Algorithm::direct, "direct",
           "the defining sum, L min(K, L) products a row; a mask by a direct DFT of the filter"},
 };
 
-std::string_view name(Method method);
+std::string_view name(Algorithm method);
 
 // y [B, H, L]. Throws when the arrays do not have the sizes that the case says. Re-entrant; one thread.
-std::vector<double> convolve(const Convolution& problem, const Inputs& inputs, Method method);
+std::vector<double> convolve(const Convolution& problem, const Inputs& inputs, Algorithm method);
 
 // The case as the Monarch pipeline computes it: fold, N and factors chosen where they were open. N is the smallest that
 // the fold allows, made smooth where its prime factors are too large for dense stages; the factors are the fewest, at
 // most 5, of at most 64.
 Convolution planned(const Convolution& problem);
 
-// Size of the real FFTs that Method::fftw takes.
+// Size of the real FFTs that Algorithm::fftw takes.
 std::int64_t real_fft_size(const Convolution& problem);
 
 // What a mask leaves of the filters k [H, K] as they act on L samples: [H, N], the taps of circular ones.

@@ -100,14 +100,14 @@ class ByFft final : public GradientMethod {
   std::vector<Complex> filter_, dfilter_;
 };
 
-std::unique_ptr<GradientMethod> make_gradient_method(const Convolution& p, Method method) {
-  if (method == Method::direct) return std::make_unique<ByDefinition>(p);
-  if (method == Method::fftw) return std::make_unique<ByFft>(p);
-  fail("gradients: method ", name(method), ", must be ", name(Method::fftw), " or ", name(Method::direct));
+std::unique_ptr<GradientMethod> make_gradient_method(const Convolution& p, Algorithm method) {
+  if (method == Algorithm::direct) return std::make_unique<ByDefinition>(p);
+  if (method == Algorithm::fftw) return std::make_unique<ByFft>(p);
+  fail("gradients: method ", name(method), ", must be ", name(Algorithm::fftw), " or ", name(Algorithm::direct));
 }
 
 // dy [B, H, L] times the convolution before the second gate.
-std::vector<double> gradient_of_postgate(Convolution p, Inputs inputs, std::span<const double> dy, Method method) {
+std::vector<double> gradient_of_postgate(Convolution p, Inputs inputs, std::span<const double> dy, Algorithm method) {
   p.postgate = false, inputs.postgate.clear();
   std::vector<double> gradient = convolve(p, inputs, method);
   for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] *= dy[i];
@@ -116,15 +116,15 @@ std::vector<double> gradient_of_postgate(Convolution p, Inputs inputs, std::span
 
 }  // namespace
 
-Method truth_of_gradients(const Convolution& p) {
+Algorithm truth_of_gradients(const Convolution& p) {
   constexpr double kMultiplications = 1 << 24;
   const double sums = p.postgate ? 3 : 2;
   const double rows = static_cast<double>(p.batch) * static_cast<double>(p.channels);
   const double each = static_cast<double>(p.length) * static_cast<double>(p.filter_length);
-  return p.mask.empty() && sums * rows * each <= kMultiplications ? Method::direct : Method::fftw;
+  return p.mask.empty() && sums * rows * each <= kMultiplications ? Algorithm::direct : Algorithm::fftw;
 }
 
-Gradients gradients(const Convolution& p, const Inputs& inputs, std::span<const double> dy, Method method) {
+Gradients gradients(const Convolution& p, const Inputs& inputs, std::span<const double> dy, Algorithm method) {
   validate(p);
   check_inputs(p, inputs);
   if (dy.size() != inputs.u.size()) fail("gradients: dy has ", dy.size(), " samples, must have ", inputs.u.size());

@@ -16,12 +16,12 @@ struct Gradients {
   std::vector<double> dpregate, dpostgate;  // [B, H, L]; empty without the gate
 };
 
-// dy [B, H, L]. By FFTs, or term by term as a convolution is defined (Method::direct), which knows no masks. Throws
+// dy [B, H, L]. By FFTs, or term by term as a convolution is defined (Algorithm::direct), which knows no masks. Throws
 // when an array does not have the size that the case says.
 Gradients gradients(const Convolution& problem, const Inputs& inputs, std::span<const double> dy,
-                    Method method = Method::fftw);
+                    Algorithm method = Algorithm::fftw);
 
 // What judges gradients: the definition, where that takes moments and there is no mask, else FFTs.
-Method truth_of_gradients(const Convolution& problem);
+Algorithm truth_of_gradients(const Convolution& problem);
 
 }  // namespace danaus

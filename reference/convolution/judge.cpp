@@ -22,10 +22,11 @@ class ConvolutionJudge final : public Judge {
   }
   Expected expected(const Values& values, bool of_fftw) const override {
     if (!of_fftw && direct_multiplications(p_) > kDirectByDefault)
-      return {{{"y", convolve(p_, inputs_of(values), Method::fftw)}}, truth(), bound_of_truth()};
-    return {{{"y", convolve(p_, inputs_of(values), Method::direct)}}, name(Method::direct), direct_bound(p_)};
+      return {{{"y", convolve(p_, inputs_of(values), Algorithm::fftw)}}, truth(), bound_of_truth()};
+    return {{{"y", convolve(p_, inputs_of(values), Algorithm::direct)}}, name(Algorithm::direct), direct_bound(p_)};
   }
-  std::string_view truth() const override { return name(Method::fftw); }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
+  std::string_view truth() const override { return name(Algorithm::fftw); }
   double bound_of_truth() const override { return fftw_bound(p_); }
 
  private:

@@ -103,29 +103,42 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
   const RowOrder order{{{"b", p.batch}, {"h", p.channels}}, p.length};
   const auto energies = [&](const std::vector<double>& rows, const std::vector<double>& gate) {
     RowEnergies all = row_energies(order, rows, gate);
-    if (p.dtype == Dtype::f16)
-      for (double& square : all.squares)
-        if (square > 0) square += promise.subnormal_roundings * kSubnormalSquare * static_cast<double>(p.length);
+    for (double& square : all.squares) square = rounded_square(p.dtype, square, static_cast<double>(p.length));
     return shared_energies(std::move(all), p.batch, p.channels, promise);
   };
   const RowEnergies u = energies(inputs.u, inputs.pregate), v_dy = energies(dy, inputs.postgate);
   const double of_lags = static_cast<double>(p.filter_length) / static_cast<double>(p.length);
-  const double seen = p.mode == Mode::circular ? of_lags : std::min(of_lags, 1.);
+  const double most = p.mode == Mode::circular ? of_lags : std::min(of_lags, 1.);
   RowEnergies summed{std::vector<double>(p.channels), std::vector<bool>(p.channels)};
   std::vector<std::vector<double>> spectra(p.channels);  // of errors: each row's times the white ones of the other
+  std::vector<double> concentration(p.channels);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
-    summed.squares[row % p.channels] += seen * u.squares[row] * v_dy.squares[row];
     if (u.is_spoiled[row] || v_dy.is_spoiled[row]) {
       summed.is_spoiled[row % p.channels] = true;
       continue;
     }
-    add_spectrum(spectra[row % p.channels], gated_row(p, row, inputs.u, inputs.pregate), v_dy.squares[row]);
-    add_spectrum(spectra[row % p.channels], gated_row(p, row, dy, inputs.postgate), u.squares[row]);
+    const std::vector<double> of_u = gated_row(p, row, inputs.u, inputs.pregate),
+                              of_dy = gated_row(p, row, dy, inputs.postgate);
+    const double products = independent_samples(of_u) * independent_samples(of_dy);
+    const double seen = std::max(most, 1 / products), square = seen * u.squares[row] * v_dy.squares[row];
+    summed.squares[row % p.channels] += square;
+    concentration[row % p.channels] += square * square / (seen * products);
+    add_spectrum(spectra[row % p.channels], of_u, v_dy.squares[row]);
+    add_spectrum(spectra[row % p.channels], of_dy, u.squares[row]);
   }
   OutputTerms terms = output_terms(output, summed, bound);
-  for (std::int64_t h = 0; h < p.channels; ++h)
-    if (!summed.is_spoiled[h]) terms.frequencies[h] = participation(spectra[h]);
+  for (std::int64_t h = 0; h < p.channels; ++h) {
+    if (summed.is_spoiled[h]) continue;
+    terms.frequencies[h] = participation(spectra[h]);
+    if (concentration[h] > 0) terms.samples[h] = summed.squares[h] * summed.squares[h] / concentration[h];
+  }
   return terms;
+}
+
+RowWork work_of(const Convolution& p, std::string_view output) {
+  const std::int64_t points = p.mode == Mode::circular ? p.length : p.length + p.filter_length - 1;
+  const std::int64_t products = output == "dk" ? p.length * p.batch : std::min(p.filter_length, p.length);
+  return {4 * radix2_stages(points) + 3 + p.pregate + p.postgate, static_cast<double>(products)};
 }
 
 // Two forward transforms, the products and an inverse. A transform rounds each value about once in each of log2 N

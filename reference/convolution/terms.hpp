@@ -17,9 +17,13 @@ OutputTerms convolved_terms(const Convolution& problem, const Array& output, con
                             const std::vector<double>& after, double bound, const Promise& promise);
 
 // The terms of dk [H, K]. Rows of the batch err independently: errors are relative to the root of the sum over the
-// batch of |w u|^2 |v dy|^2. Of that, K taps see their share of all lags.
+// batch of |w u|^2 |v dy|^2. Of that, K taps see their share of all lags. Where a
+// row has few products, as two spikes have one, they may see all errors of one.
 OutputTerms correlated_terms(const Convolution& problem, const Array& output, const Inputs& inputs,
                              const std::vector<double>& dy, double bound, const Promise& promise);
+
+// Of y, or of a gradient.
+RowWork work_of(const Convolution& problem, std::string_view output);
 
 // Bounds on the relative L2 errors of the truth itself, by FFTW and by the direct sum, and what the latter takes.
 double fftw_bound(const Convolution& problem);

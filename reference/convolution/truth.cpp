@@ -14,7 +14,7 @@ Values make_convolution_values(const Case& asked, std::uint64_t seed) {
 }
 
 Values convolution_outputs(const Case& asked, const Values& values) {
-  return {{"y", convolve(*asked.as<Convolution>(), inputs_of(values), Method::fftw)}};
+  return {{"y", convolve(*asked.as<Convolution>(), inputs_of(values), Algorithm::fftw)}};
 }
 
 }  // namespace

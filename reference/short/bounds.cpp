@@ -16,6 +16,11 @@ double bound_l2_of_short(const ShortConvolution& p, std::string_view output, int
   return bound_l2_of_roundings(p.dtype, of_gate ? std::max(roundings, 2) + 2 : roundings + gates);
 }
 
+RowWork work_of(const ShortConvolution& p, std::string_view output) {
+  const bool is_sum = output == "dk" || output == "dbias";
+  return {2 + p.pregate + p.postgate, static_cast<double>(is_sum ? p.length * p.batch : std::min(p.taps, p.length))};
+}
+
 double bound_of_short_truth(const ShortConvolution& p) {
   return bound_l2_of_roundings(Dtype::f64, static_cast<int>(p.taps) + 4);
 }

@@ -13,6 +13,8 @@ namespace danaus {
 // part of a channel has up to 2048 of them, and each errs by 2^-24.
 double bound_l2_of_short(const ShortConvolution& problem, std::string_view output, int roundings);
 
+RowWork work_of(const ShortConvolution& problem, std::string_view output);
+
 // Of the truth itself.
 double bound_of_short_truth(const ShortConvolution& problem);
 

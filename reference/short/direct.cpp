@@ -6,6 +6,7 @@
 #include <random>
 
 #include "reference/half.hpp"
+#include "reference/row_terms.hpp"
 
 namespace danaus {
 namespace {
@@ -21,6 +22,15 @@ class Optional {
  private:
   const std::vector<double>* values_ = nullptr;
   double otherwise_;
+};
+
+// What is summed: terms themselves, or their squares. In f16 a square counts with what is lost where a kernel rounds
+// the number before it is multiplied.
+struct Terms {
+  bool squares;
+  Dtype dtype;
+  double of(double x) const { return squares ? x * x : x; }
+  double rounded(double x, bool is_rounded) const { return squares && is_rounded ? rounded_square(dtype, x) : x; }
 };
 
 struct Operands {
@@ -45,15 +55,19 @@ struct Operands {
     for (std::int64_t b = 0; b < p.batch; ++b)
       for (std::int64_t h = 0; h < p.channels; ++h) visit(b, h);
   }
-  // conv(w * u, k) + bias; `of` is what is made of each term.
-  std::vector<double> sums(const std::function<double(double)>& of) const {
+  // conv(w * u, k) + bias.
+  std::vector<double> sums(const Terms& terms) const {
     std::vector<double> sum(u.size());
     for_each_row([&](std::int64_t b, std::int64_t h) {
-      for (std::int64_t n = 0; n < p.length; ++n) sum[index_of(p, b, h, n)] = of(bias[h]);
-      for_each_product(
-          b, h, [&](std::int64_t y, std::int64_t tap, std::int64_t x) { sum[y] += of(k[tap] * pregate[x] * u[x]); });
+      for (std::int64_t n = 0; n < p.length; ++n) sum[index_of(p, b, h, n)] = terms.of(bias[h]);
+      for_each_product(b, h, [&](std::int64_t y, std::int64_t tap, std::int64_t x) {
+        sum[y] += terms.rounded(terms.of(k[tap]), p.filter != p.dtype) * gated(terms, x);
+      });
     });
     return sum;
+  }
+  double gated(const Terms& terms, std::int64_t i) const {
+    return terms.rounded(terms.of(pregate[i] * u[i]), p.pregate);
   }
 
   const ShortConvolution& p;
@@ -61,10 +75,14 @@ struct Operands {
   const Optional bias, pregate, postgate;
 };
 
-double itself(double x) { return x; }
-double squared(double x) { return x * x; }
+std::vector<double> outputs(const ShortConvolution& p, const Values& values, const Terms& terms) {
+  const Operands o(p, values);
+  std::vector<double> y = o.sums(terms);
+  for (std::int64_t i = 0; i < std::ssize(y); ++i) y[i] = terms.rounded(y[i], p.postgate) * terms.of(o.postgate[i]);
+  return y;
+}
 
-ShortGradients gradients(const ShortConvolution& p, const Values& values, double (*of)(double)) {
+ShortGradients gradients(const ShortConvolution& p, const Values& values, const Terms& terms) {
   const Operands o(p, values);
   const std::vector<double>& dy = values.at("dy");
   std::vector<double> sent(o.u.size());  // to w * u
@@ -72,17 +90,19 @@ ShortGradients gradients(const ShortConvolution& p, const Values& values, double
                    .dk = std::vector<double>(o.k.size()),
                    .dbias = std::vector<double>(p.channels),
                    .dpregate = sent,
-                   .dpostgate = o.sums(of)};
+                   .dpostgate = o.sums(terms)};
+  const auto arriving = [&](std::int64_t i) { return terms.rounded(terms.of(o.postgate[i] * dy[i]), p.postgate); };
   o.for_each_row([&](std::int64_t b, std::int64_t h) {
     o.for_each_product(b, h, [&](std::int64_t y, std::int64_t tap, std::int64_t x) {
-      const double arriving = o.postgate[y] * dy[y];
-      sent[x] += of(o.k[tap] * arriving);
-      g.dk[tap] += of(arriving * o.pregate[x] * o.u[x]);
+      sent[x] += terms.rounded(terms.of(o.k[tap]), p.filter != p.dtype) * arriving(y);
+      g.dk[tap] += arriving(y) * o.gated(terms, x);
     });
     for (std::int64_t n = 0; n < p.length; ++n) {
       const std::int64_t i = index_of(p, b, h, n);
-      g.dbias[h] += of(o.postgate[i] * dy[i]);
-      g.du[i] = of(o.pregate[i]) * sent[i], g.dpregate[i] = of(o.u[i]) * sent[i], g.dpostgate[i] *= of(dy[i]);
+      const double sum = terms.rounded(sent[i], p.pregate);
+      g.dbias[h] += arriving(i);
+      g.du[i] = terms.of(o.pregate[i]) * sum, g.dpregate[i] = terms.of(o.u[i]) * sum;
+      g.dpostgate[i] = terms.rounded(g.dpostgate[i], true) * terms.of(dy[i]);
     }
   });
   return g;
@@ -104,23 +124,19 @@ Values make_inputs(const ShortConvolution& p, std::uint64_t seed) {
 }
 
 std::vector<double> short_convolution(const ShortConvolution& p, const Values& values) {
-  const Operands o(p, values);
-  std::vector<double> y = o.sums(itself);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] *= o.postgate[static_cast<std::int64_t>(i)];
-  return y;
+  return outputs(p, values, {false, p.dtype});
 }
 
 std::vector<double> summed_squares(const ShortConvolution& p, const Values& values) {
-  const Operands o(p, values);
-  std::vector<double> squares = o.sums(squared);
-  for (std::size_t i = 0; i < squares.size(); ++i) squares[i] *= squared(o.postgate[static_cast<std::int64_t>(i)]);
-  return squares;
+  return outputs(p, values, {true, p.dtype});
 }
 
-ShortGradients short_gradients(const ShortConvolution& p, const Values& values) { return gradients(p, values, itself); }
+ShortGradients short_gradients(const ShortConvolution& p, const Values& values) {
+  return gradients(p, values, {false, p.dtype});
+}
 
 ShortGradients summed_gradients(const ShortConvolution& p, const Values& values) {
-  return gradients(p, values, squared);
+  return gradients(p, values, {true, p.dtype});
 }
 
 }  // namespace danaus

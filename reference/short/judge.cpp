@@ -14,7 +14,8 @@ class ShortJudge final : public Judge {
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound_l2_of_short(p_, output, roundings.forward);
   }
-  std::string_view truth() const override { return name(Method::direct); }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
+  std::string_view truth() const override { return name(Algorithm::direct); }
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:

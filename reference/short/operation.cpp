@@ -6,7 +6,8 @@ namespace danaus {
 namespace {
 
 constexpr std::int64_t kMostSamples = std::int64_t{1} << 46;
-constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16};
+constexpr std::array kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64};
+constexpr std::array kFilterDtypes = {Dtype::f16, Dtype::bf16};
 constexpr std::array kPaddings = {Padding::causal, Padding::same};
 
 }  // namespace
@@ -27,10 +28,8 @@ std::string token(const ShortConvolution& p) {
 
 std::vector<TokenField> short_fields() {
   using enum TokenField::Kind;
-  TokenField type = kTypeField;
-  type.values = "f16|bf16";
   return {
-      type,
+      kTypeField,
       {.kind = one_of,
        .name = "padding",
        .form = "<padding>",
@@ -70,7 +69,7 @@ Grammar short_grammar() { return {"shortconv", short_fields(), "shortconv_f16_sa
 ShortConvolution read_short(const TokenFields& fields) {
   ShortConvolution p;
   p.dtype = *fields.one_of(kDtypes, "dtype"), p.padding = *fields.one_of(kPaddings, "padding");
-  p.filter = fields.one_of(kDtypes, "type of k", "k").value_or(Dtype::f32);
+  p.filter = fields.one_of(kFilterDtypes, "type of k", "k").value_or(Dtype::f32);
   p.bias = fields.has("bias"), p.pregate = fields.has("pregate"), p.postgate = fields.has("postgate");
   p.channels_last = fields.has("channelslast");
   p.taps = *fields.number("k"), p.length = *fields.number("l");
@@ -98,11 +97,10 @@ void validate(const ShortConvolution& p) {
   positive("H", p.channels);
   if (static_cast<long double>(p.batch) * p.channels * p.length > static_cast<long double>(kMostSamples))
     fail("shortconv: B*H*L = ", p.batch, "*", p.channels, "*", p.length, " samples, must be at most 2^46");
-  if (p.dtype != Dtype::f16 && p.dtype != Dtype::bf16)
-    fail("shortconv: samples are ", name(p.dtype), ", must be f16 or bf16");
-  if (p.filter != Dtype::f32 && p.filter != p.dtype)
-    fail("shortconv: the filter is ", name(p.filter), ", of ", name(p.dtype), " samples it must be f32 or ",
-         name(p.dtype));
+  const bool is_wide = bytes(p.dtype) > 2;
+  if (p.filter != Dtype::f32 && (is_wide || p.filter != p.dtype))
+    fail("shortconv: the filter is ", name(p.filter), ", of ", name(p.dtype), " samples it must be ",
+         is_wide ? "" : "f32 or ", name(p.dtype));
 }
 
 Operation short_operation() {
@@ -117,8 +115,8 @@ std::vector<Array> arrays(const ShortConvolution& p) {
   std::vector<Array> list = {{"u", Role::input, p.dtype, extents, true, shape}};
   if (p.pregate) list.push_back({"pregate", Role::input, p.dtype, extents, true, shape});
   if (p.postgate) list.push_back({"postgate", Role::input, p.dtype, extents, true, shape});
-  list.push_back({"k", Role::filter, p.filter, {p.channels, p.taps}, false, "H*K"});
-  if (p.bias) list.push_back({"bias", Role::filter, p.filter, {p.channels}, false, "H"});
+  list.push_back({"k", Role::filter, filter_dtype(p), {p.channels, p.taps}, false, "H*K"});
+  if (p.bias) list.push_back({"bias", Role::filter, filter_dtype(p), {p.channels}, false, "H"});
   list.push_back({"y", Role::output, p.dtype, extents, true, shape});
   return list;
 }

@@ -20,8 +20,8 @@ std::string_view name(Padding padding);
 // One case, y = postgate * (conv(pregate * u, k) + bias). Shapes: u, gates and y [B, H, L], channels last [B, L, H], of
 // the case's dtype; k [H, K] and bias [H].
 struct ShortConvolution {
-  Dtype dtype = Dtype::f16;   // of u, y and the gates: f16 or bf16
-  Dtype filter = Dtype::f32;  // of k and the bias: f32, or the dtype
+  Dtype dtype = Dtype::f16;   // of u, y and the gates
+  Dtype filter = Dtype::f32;  // of k and the bias: f32, or the dtype, if that is f16 or bf16; see filter_dtype()
   Padding padding = Padding::causal;
   std::int64_t taps = 1;      // K, 2 to 256
   std::int64_t length = 1;    // L
@@ -48,6 +48,9 @@ double useful_flops(const ShortConvolution& problem);
 
 // Throws unless the case means something. parse_short() calls it.
 void validate(const ShortConvolution& problem);
+
+// Type of k and the bias: that of f64 samples is f64.
+inline Dtype filter_dtype(const ShortConvolution& p) { return p.dtype == Dtype::f64 ? p.dtype : p.filter; }
 
 // A, how far ahead the filter reaches.
 inline std::int64_t ahead(const ShortConvolution& p) { return p.padding == Padding::same ? p.taps / 2 : 0; }

@@ -31,27 +31,13 @@ class ShortBackwardJudge final : public Judge {
     }
     return product;
   }
-  std::string_view truth() const override { return name(Method::direct); }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
+  std::string_view truth() const override { return name(Algorithm::direct); }
   double bound_of_truth() const override { return bound_of_short_truth(p_); }
 
  private:
-  // What f16 loses of small products with gates, in sums that are fp32.
-  void add_subnormals(const Values& values, ShortGradients& squares) const {
-    if (p_.dtype != Dtype::f16) return;
-    const RowOrder order = row_order(array("u"));
-    const RowEnergies u = row_energies(order, array_in(values, "u"), array_in(values, "pregate"));
-    const RowEnergies dy = row_energies(order, array_in(values, "dy"), array_in(values, "postgate"));
-    for (std::int64_t row = 0; row < order.rows(); ++row) {
-      const std::int64_t h = row % p_.channels;
-      const double of_sums = (p_.pregate ? dy.of(row) : 0) + (p_.postgate ? u.of(row) : 0);
-      for (std::int64_t m = 0; m < p_.taps; ++m) squares.dk[h * p_.taps + m] += kSubnormalSquare * of_sums;
-      if (p_.postgate && dy.of(row) > 0) squares.dbias[h] += kSubnormalSquare * static_cast<double>(p_.length);
-    }
-  }
-
   std::vector<OutputTerms> row_terms(const Values& values, const Promise& promise) const override {
-    ShortGradients squares = summed_gradients(p_, values);
-    add_subnormals(values, squares);
+    const ShortGradients squares = summed_gradients(p_, values);
     std::vector<OutputTerms> all;
     const auto add = [&](std::string_view output, const std::vector<double>& of, const std::vector<double>& rows = {},
                          const std::vector<double>& gate = {}) {

@@ -28,8 +28,9 @@ std::vector<Array> arrays(const ShortBackward& asked) {
   add("du", Role::output);
   if (p.pregate) add("dpregate", Role::output);
   if (p.postgate) add("dpostgate", Role::output);
-  list.push_back({"dk", Role::output, Dtype::f32, {p.channels, p.taps}, false, "H*K"});
-  if (p.bias) list.push_back({"dbias", Role::output, Dtype::f32, {p.channels}, false, "H"});
+  const Dtype of_sums = p.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+  list.push_back({"dk", Role::output, of_sums, {p.channels, p.taps}, false, "H*K"});
+  if (p.bias) list.push_back({"dbias", Role::output, of_sums, {p.channels}, false, "H"});
   return list;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace danaus {
 namespace {
@@ -27,10 +28,12 @@ double square_of_weight(const Spectral& p, const std::vector<double>& w, std::in
   return number[0] * number[0] + number[1] * number[1];
 }
 
-// Of the items of `channels` channels, [B, C] whatever the case's order.
+// Of the items of `channels` channels, [B, C] whatever the case's order. Spectra have the scale of the samples, so that
+// f16 loses of them what it loses of samples.
 RowEnergies item_energies(const Spectral& p, std::int64_t channels, const std::vector<double>& samples) {
   const RowOrder order{{{"b", p.batch}, {"c", channels}}, points_of_row(p) * (p.complex ? 2 : 1)};
-  const RowEnergies rows = row_energies(order, samples);
+  RowEnergies rows = row_energies(order, samples);
+  for (double& square : rows.squares) square = rounded_square(p.dtype, square, static_cast<double>(order.length));
   if (!p.channel_major) return rows;
   RowEnergies by_item = rows;
   for (std::int64_t b = 0; b < p.batch; ++b)
@@ -52,6 +55,7 @@ OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vecto
   const RowEnergies items = item_energies(p, p.inputs, u);
   const std::vector<double> spectra = kept_squares(p, p.inputs, u), times = mirrored(p);
   const std::int64_t modes = kept_count(p), rows = p.batch * p.outputs;
+  const double of_results = 2 * std::accumulate(times.begin(), times.end(), 0.);  // real and imaginary parts
   const bool spoils = !is_finite(w);
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows, spoils)};
   std::vector<double> frequencies(rows);
@@ -70,6 +74,7 @@ OutputTerms layer_terms(const Spectral& p, const Array& output, const std::vecto
         }
       }
       if (summed.is_spoiled[row]) continue;
+      of_transforms = rounded_square(p.dtype, of_transforms, of_results);
       summed.squares[row] = std::max(of_transforms, of_products), frequencies[row] = participation(errors);
     }
   OutputTerms terms = output_terms(output, summed, bound);
@@ -107,6 +112,12 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   OutputTerms terms = output_terms(output, summed, bound);
   terms.frequencies = std::move(frequencies), terms.has_frequencies = false;
   return terms;
+}
+
+RowWork work_of(const Spectral& p, std::string_view output) {
+  RowWork work{3, static_cast<double>(output == "dw" ? p.batch : std::max(p.inputs, p.outputs))};
+  for (int length : p.lengths) work.roundings += 4 * radix2_stages(length), work.products += length;
+  return work;
 }
 
 }  // namespace danaus

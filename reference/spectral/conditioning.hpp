@@ -17,4 +17,7 @@ OutputTerms layer_terms(const Spectral& problem, const Array& output, const std:
 OutputTerms weight_terms(const Spectral& problem, const Array& output, const std::vector<double>& u,
                          const std::vector<double>& dy, double bound);
 
+// Of y, du or dw.
+RowWork work_of(const Spectral& problem, std::string_view output);
+
 }  // namespace danaus

@@ -11,7 +11,8 @@ class SpectralJudge final : public Judge {
   explicit SpectralJudge(const Spectral& p) : Judge(p), p_(p) {}
 
   double bound(std::string_view, const Roundings&) const override { return bound_l2(p_); }
-  std::string_view truth() const override { return name(Method::fftw); }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
+  std::string_view truth() const override { return name(Algorithm::fftw); }
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:

@@ -20,7 +20,8 @@ class SpectralGradientJudge final : public Judge {
     const std::vector<double> y = layer_by_fftw(p_, {array_in(values, "u"), array_in(values, "w")});
     return AdjointProduct{std::inner_product(y.begin(), y.end(), array_in(values, "dy").begin(), 0.)};
   }
-  std::string_view truth() const override { return name(Method::fftw); }
+  RowWork work(std::string_view output, const Values&) const override { return work_of(p_, output); }
+  std::string_view truth() const override { return name(Algorithm::fftw); }
   double bound_of_truth() const override { return bound_of_layer_truth(p_); }
 
  private:

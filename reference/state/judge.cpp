@@ -1,5 +1,7 @@
 #include "reference/judge.hpp"
 
+#include <numeric>
+
 #include "reference/convolution/convolve.hpp"
 #include "reference/row_terms.hpp"
 #include "reference/state/recurrence.hpp"
@@ -14,12 +16,18 @@ class StateJudge final : public Judge {
   double bound(std::string_view output, const Roundings& roundings) const override {
     return bound(output, roundings, static_cast<double>(p_.length));
   }
+  RowWork work(std::string_view, const Values& inputs) const override {
+    const StateInputs of = state_inputs_of(inputs);
+    RowWork work{4 * radix2_stages(2 * p_.length - 1) + 3, static_cast<double>(p_.length + p_.states)};
+    for (std::int64_t h = 0; h < p_.channels; ++h) work.steps = std::max(work.steps, remembered_samples(p_, of, h));
+    return work;
+  }
   Values compared(const Values& inputs, Values outputs) const override {
     if (const auto x = outputs.find("x_final"); x != outputs.end())
       x->second = over_sizes(p_, state_inputs_of(inputs), std::move(x->second));
     return outputs;
   }
-  std::string_view truth() const override { return name(Method::direct); }
+  std::string_view truth() const override { return name(Algorithm::direct); }
   // As of a kernel whose state is in double and takes every step.
   double bound_of_truth() const override {
     return bound_l2(p_, static_cast<double>(p_.length), 1, 0) * (unit_roundoff(Dtype::f64) / 0x1p-24);
@@ -45,8 +53,16 @@ class StateJudge final : public Judge {
       terms.has_frequencies = name == "y";
       all.push_back(std::move(terms));
     };
-    add("y", summed_squares(p_, inputs));
-    if (p_.final) add("x_final", summed_squares_of_states(p_, inputs));
+    add("y", summed_squares(p_, inputs, promise.roundings.chunk));
+    if (!p_.final) return all;
+    const std::vector<double> of_states = summed_squares_of_states(p_, inputs, promise.roundings.chunk);
+    std::vector<double> squares, numbers;  // of rows; how many numbers of a row err, two of a state
+    for (auto of_row = of_states.begin(); of_row != of_states.end(); of_row += p_.states) {
+      squares.push_back(std::accumulate(of_row, of_row + p_.states, 0.));
+      numbers.push_back(2 * participation(std::span(of_row, of_row + p_.states)));
+    }
+    add("x_final", std::move(squares));
+    all.back().samples = std::move(numbers);
     return all;
   }
 

@@ -9,6 +9,7 @@
 #include "reference/bounds.hpp"
 #include "reference/half.hpp"
 #include "reference/judge.hpp"
+#include "reference/row_terms.hpp"
 
 namespace danaus {
 namespace {
@@ -192,40 +193,92 @@ Values values_of(StateInputs inputs) {
   return values;
 }
 
-// The real part of c A^n x, over all n of a row. Its square is half of |c A^n x|^2 where the phase turns, and all of it
-// where the phase stays: at L = 1, or of a pole at 1. Errors of parts that cancel are within the larger one.
-std::vector<double> summed_squares(const StateSpace& p, const StateInputs& inputs) {
+namespace {
+
+// Calls visit(square, |x|^2) before every chunk, and after the last, of a state x that begins with zeros. A kernel has
+// one matrix for all chunks. So an error of one of its numbers meets the sum of all samples a chunk apart, as they have
+// decayed. `square` is the sum of the squares of these products. A constant row and a pole that turns m times in a
+// chunk make it far larger than noise does.
+template <class Visit>
+void for_each_chunk(Complex a, Complex b, std::span<const double> u, std::int64_t chunk, Visit visit) {
+  std::vector<Complex> sums(chunk), factors(chunk);  // of a chunk's samples, the last one last
+  for (std::int64_t i = 0; i < chunk; ++i) factors[i] = b * power(a, chunk - 1 - i);
+  double square = 0;
+  Complex x = 0;
+  for (std::int64_t first = 0, length = std::ssize(u); first < length; first += chunk) {
+    visit(square, std::norm(x));
+    const std::int64_t count = std::min(chunk, length - first);
+    const Complex decay = power(a, count);
+    square = 0, x = 0;
+    for (std::int64_t i = 0; i < chunk; ++i) {
+      const std::int64_t n = first + i - (chunk - count);
+      sums[i] = decay * sums[i] + (n >= first && std::isfinite(u[n]) ? u[n] : 0);
+      square += std::norm(factors[i] * sums[i]), x += factors[i] * sums[i];
+    }
+  }
+  visit(square, std::norm(x));
+}
+
+// The sum of the squares of the real parts of A^n, n < L, in any phase. It is half of |A|^2n where the phase turns, and
+// all of it where the phase stays: at L = 1, or of a pole at 1.
+double real_gain(Complex a, std::int64_t length) {
+  return (std::pow(noise_gain(a, length), 2) + coherent_gain(a, length)) / 2;
+}
+
+std::span<const double> row_of(const StateSpace& p, const StateInputs& inputs, std::int64_t row) {
+  return std::span(inputs.u).subspan(row * p.length, p.length);
+}
+
+double energy(std::span<const double> u) {
+  double sum = 0;
+  for (double value : u)
+    if (std::isfinite(value)) sum += value * value;
+  return sum;
+}
+
+}  // namespace
+
+// The real part of c A^n x, over all n of a row. Errors of parts that cancel are within the larger one.
+std::vector<double> summed_squares(const StateSpace& p, const StateInputs& inputs, int chunk) {
   std::vector<double> squares(p.batch * p.channels);
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
-    double filter = 0, input = 0;
-    for (std::int64_t n = 0; n < p.length; ++n)
-      if (const double u = inputs.u[row * p.length + n]; std::isfinite(u)) input += u * u;
+    const std::span<const double> u = row_of(p, inputs, row);
+    double filter = 0, of_matrices = 0, of_states = 0;
     for (int s = 0; s < p.states; ++s) {
       const std::int64_t i = row % p.channels * p.states + s;
-      const Complex a = complex_at(inputs.a, i), c = complex_at(inputs.c, i);
-      const double gain = noise_gain(a, p.length), of_all = (gain * gain + coherent_gain(a, p.length)) / 2;
-      filter += std::norm(c * complex_at(inputs.b, i)) * of_all;
+      const Complex a = complex_at(inputs.a, i), b = complex_at(inputs.b, i), c = complex_at(inputs.c, i);
+      filter += std::norm(c * b) * real_gain(a, p.length);
+      if (chunk > 1)
+        for_each_chunk(a, b, u, chunk, [&, gain = std::norm(c * a) * real_gain(a, chunk)](double square, double size) {
+          of_matrices += gain * square, of_states += gain * size;
+        });
       if (!p.initial) continue;
-      const double of_x = std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * of_all;
+      const double of_x = std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * real_gain(a, p.length);
       if (std::isfinite(of_x)) squares[row] += of_x;
     }
-    squares[row] += filter * input;
+    const double of_noise = filter * rounded_square(p.dtype, energy(u), static_cast<double>(p.length));
+    squares[row] += std::max({of_noise, of_matrices, of_states});
   }
   return squares;
 }
 
-std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInputs& inputs) {
-  std::vector<double> squares(p.batch * p.channels);
-  const std::vector<double> before = p.initial ? over_sizes(p, inputs, inputs.x_initial) : std::vector<double>();
+std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInputs& inputs, int chunk) {
+  std::vector<double> squares(p.batch * p.channels * p.states);
+  const std::vector<double> before = p.initial ? over_sizes(p, inputs, inputs.x_initial) : std::vector<double>(),
+                            sizes = state_sizes(p, inputs);
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
-    for (std::int64_t n = 0; n < p.length; ++n)
-      if (const double u = inputs.u[row * p.length + n]; std::isfinite(u))
-        squares[row] += u * u * p.states / static_cast<double>(p.length);
-    for (int s = 0; p.initial && s < p.states; ++s) {
-      const Complex a = complex_at(inputs.a, row % p.channels * p.states + s);
-      const double of_x =
-          std::norm(complex_at(before, row * p.states + s)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
-      if (std::isfinite(of_x)) squares[row] += of_x;
+    const std::span<const double> u = row_of(p, inputs, row);
+    const double of_noise = energy(u) / static_cast<double>(p.length);
+    for (int s = 0; s < p.states; ++s) {
+      const std::int64_t at = row * p.states + s, i = row % p.channels * p.states + s;
+      const Complex a = complex_at(inputs.a, i), b = complex_at(inputs.b, i);
+      double last = 0;
+      if (chunk > 1 && sizes[i] > 0)
+        for_each_chunk(a, b, u, chunk, [&](double square, double) { last = square / (sizes[i] * sizes[i]); });
+      squares[at] = std::max(of_noise, last);
+      if (!p.initial) continue;
+      const double of_x = std::norm(complex_at(before, at)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
+      if (std::isfinite(of_x)) squares[at] += of_x;
     }
   }
   return squares;

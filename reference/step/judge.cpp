@@ -15,6 +15,9 @@ class StepJudge final : public Judge {
   double bound(std::string_view output, const Roundings& roundings) const override {
     return (output == "y" ? forward_ : backward_)->bound(output, roundings);
   }
+  RowWork work(std::string_view output, const Values& inputs) const override {
+    return (output == "y" ? forward_ : backward_)->work(output, inputs);
+  }
   std::optional<AdjointProduct> product(const Values& values) const override { return backward_->product(values); }
   Expected expected(const Values& values, bool) const override {
     Expected all = backward_->expected(values);

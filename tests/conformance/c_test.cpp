@@ -61,6 +61,12 @@ TEST_P(Interfaces, SayWhatAPlanHas) {
   danaus_text *layout = nullptr, *asked = nullptr;
   ASSERT_EQ(danaus_case_asked(token_.c_str(), &asked), DANAUS_OK) << danaus_last_error();
   EXPECT_EQ(taken(asked), asked_fields(token_).dump());
+  ASSERT_EQ(danaus_token_fields(token_.c_str(), &asked), DANAUS_OK) << danaus_last_error();
+  const Json read = Json::parse(taken(asked));
+  for (const Json& field : read.at("fields"))
+    if (field.contains("value")) {
+      EXPECT_EQ(field.at("value"), asked_fields(token_).at(field.at("name").get<std::string>()));
+    }
   auto bytes = sized<danaus_bytes>();
   if (!GetParam().refused.empty()) {
     EXPECT_EQ(danaus_case_layout(token_.c_str(), -1, &layout), DANAUS_BAD_INPUT);
@@ -97,10 +103,18 @@ TEST_P(Interfaces, ComputeInDouble) {
         << danaus_last_error();
     const std::string words = taken(verdict);
     EXPECT_EQ(nlohmann::json::parse(words).at("status"), "passed") << words;
+    auto claim = sized<danaus_claim>();
+    claim.arithmetic = "rounding";
+    ASSERT_EQ(danaus_judge_claim(token_.c_str(), &claim, arrays.data(), arrays.size(), &verdict), DANAUS_OK)
+        << danaus_last_error();
+    const std::string of_claim = taken(verdict);
+    EXPECT_EQ(nlohmann::json::parse(of_claim).at("status"), "passed") << of_claim;
     // A wrong sample is seen; of long rows, of which FFTW is judged by some samples, one among many is not.
     std::vector<double>& y = outputs.begin()->second;
     for (std::size_t i = y.size() > 10000 ? 0 : y.size() - 1; i < y.size(); ++i) y[i] += 1 + std::abs(y[i]);
     ASSERT_EQ(danaus_judge(token_.c_str(), method, nullptr, arrays.data(), arrays.size(), &verdict), DANAUS_OK);
+    EXPECT_EQ(nlohmann::json::parse(taken(verdict)).at("status"), "failed");
+    ASSERT_EQ(danaus_judge_claim(token_.c_str(), &claim, arrays.data(), arrays.size(), &verdict), DANAUS_OK);
     EXPECT_EQ(nlohmann::json::parse(taken(verdict)).at("status"), "failed");
   }
 }

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/device/halves.hpp"
 #include "kernels/plan/plan.hpp"
 

@@ -42,6 +42,54 @@ TEST(Interface, AJudgeTakesThePlanOfItsCaseAlone) {
   danaus_plan_destroy(plan);
 }
 
+TEST(Interface, AClaimIsOfAKnownArithmetic) {
+  CallArrays arrays(kToken, true);
+  ASSERT_EQ(danaus_compute(kToken.c_str(), "fftw", arrays.all().data(), arrays.all().size()), DANAUS_OK);
+  danaus_text* verdict = nullptr;
+  auto claim = sized<danaus_claim>();
+  const auto refused = [&](const std::vector<danaus_array>& list) {
+    EXPECT_EQ(danaus_judge_claim(kToken.c_str(), &claim, list.data(), list.size(), &verdict), DANAUS_BAD_INPUT);
+    EXPECT_EQ(verdict, nullptr);
+    return last_error();
+  };
+  EXPECT_EQ(refused(arrays.all()), "judge: arithmetic is null");
+  claim.arithmetic = "exact";
+  EXPECT_THAT(refused(arrays.all()), HasSubstr("judge: arithmetic 'exact', must be one of rounding, fp32, fp16, bf16"));
+  claim.arithmetic = "fp32", claim.results = -1;
+  EXPECT_THAT(refused(arrays.all()), HasSubstr("-1 results, must be at least"));
+  claim.results = 0;
+  std::vector<danaus_array> list = arrays.all();
+  std::erase_if(list, [](const danaus_array& array) { return std::string(array.name) == "y"; });
+  EXPECT_EQ(refused(list), "judge: no output is given");
+  danaus_array short_of_one = arrays.all().back();
+  short_of_one.bytes -= sizeof(double), claim.expected = &short_of_one, claim.expected_count = 1;
+  EXPECT_THAT(refused(arrays.all()), HasSubstr("must be the 600 doubles"));
+}
+
+TEST(Interface, TokensMayBeUnfinishedWhereTheirFieldsAreAsked) {
+  const auto fields = [](const char* token) {
+    danaus_text* text = nullptr;
+    EXPECT_EQ(danaus_token_fields(token, &text), DANAUS_OK) << last_error();
+    const std::string words = danaus_text_data(text);
+    danaus_text_destroy(text);
+    return words;
+  };
+  EXPECT_THAT(fields("fftconv"), HasSubstr(R"({"name":"l","kind":"number"})"));
+  EXPECT_THAT(fields("fftconv_causal_l24"), HasSubstr(R"({"name":"l","kind":"number","value":24})"));
+  EXPECT_THAT(fields("fftconv_causal"),
+              HasSubstr(R"("name":"mode","kind":"one_of","values":["causal","circular"],"value":"causal")"));
+  EXPECT_THAT(fields("spectral_l20x18_shared"), HasSubstr(R"("name":"l","kind":"list","value":[20,18])"));
+  danaus_text* text = nullptr;
+  for (const auto& [token, words] : {std::pair("conv_f32", "one of fftconv"),
+                                     {"fftconv_gated", "unknown field"},
+                                     {"fftconv_l9999999999999999999999", "needs a whole number"},
+                                     {"fftconv_causal_circular", "stands twice"},
+                                     {"", "begins with its operation"}}) {
+    EXPECT_EQ(danaus_token_fields(token, &text), DANAUS_BAD_INPUT) << token;
+    EXPECT_THAT(last_error(), HasSubstr(words));
+  }
+}
+
 // As a program has it that was compiled with an earlier header, or with a later one.
 TEST(Interface, StructsOfOtherVersionsAreReadAndWrittenAsFarAsTheyGo) {
   danaus_plan* const plan = plan_on_executor(kGradients);
@@ -96,6 +144,7 @@ TEST(Interface, NullIsRefusedByEveryFunction) {
   auto bytes = sized<danaus_bytes>();
   const char* const word = "list";
   const danaus_array nameless = {nullptr, &mark, 8};
+  const auto claim = sized<danaus_claim>();
   const char* const token = kToken.c_str();
   const std::vector<std::pair<const char*, std::function<danaus_status()>>> calls = {
       {"plan: token", [&] { return danaus_plan_create(nullptr, 0, nullptr, 0, &made); }},
@@ -138,6 +187,11 @@ TEST(Interface, NullIsRefusedByEveryFunction) {
       {"judge: token", [&] { return danaus_judge(nullptr, "fftw", nullptr, &nameless, 1, &text); }},
       {"judge: method", [&] { return danaus_judge(token, nullptr, nullptr, &nameless, 1, &text); }},
       {"judge: verdict", [&] { return danaus_judge(token, "fftw", nullptr, &nameless, 1, nullptr); }},
+      {"token_fields: token", [&] { return danaus_token_fields(nullptr, &text); }},
+      {"token_fields: fields", [&] { return danaus_token_fields(token, nullptr); }},
+      {"judge: token", [&] { return danaus_judge_claim(nullptr, &claim, &nameless, 1, &text); }},
+      {"judge: claim", [&] { return danaus_judge_claim(token, nullptr, &nameless, 1, &text); }},
+      {"judge: verdict", [&] { return danaus_judge_claim(token, &claim, &nameless, 1, nullptr); }},
       {"run: words", [&] { return danaus_run(nullptr, 1, nullptr, &text); }},
       {"run: rows", [&] { return danaus_run(&word, 1, nullptr, nullptr); }},
   };

@@ -28,18 +28,20 @@ inline const ShortConvolution* short_of(const Case& asked) {
 enum class Kept { bits, value };
 
 // docs/causality.md has the same table. In every family other channels keep their bits, and so do other rows but those
-// of a pair.
+// that share a transform.
 struct Property {
   Kept unreached;
   Spread spread;
   std::int64_t more = 0;  // samples beyond its reach, away from its cause, in which NaN may show
+  int shared_rows = 1;    // as a Promise has them
 };
 
 inline Property property_of(const Variant& v, const Case& asked) {
   const Spread spread = spread_of(v);
-  const bool keeps_bits = spread == Spread::reach || spread == Spread::chunk || v.family == "mix";
-  return {keeps_bits ? Kept::bits : Kept::value, spread,
-          spread == Spread::reach ? promise_of(asked, v, Device()).nonfinite_reach : 0};
+  const Promise promise = promise_of(asked, v, Device());
+  const bool keeps_bits = spread == Spread::reach || v.family == "mix";
+  return {keeps_bits ? Kept::bits : Kept::value, spread, spread == Spread::reach ? promise.nonfinite_reach : 0,
+          promise.shared_rows};
 }
 
 // Outputs n - earlier to n + later have a tap on sample n.
@@ -83,8 +85,9 @@ inline Place place_of(const Array& array, std::int64_t index) {
   return place;
 }
 
-inline bool share_a_pair(std::int64_t a, std::int64_t b, Spread spread) {
-  return a == b || (spread == Spread::pair && a / 2 == b / 2) || (spread == Spread::pieces && std::abs(a - b) == 1);
+// Rows of a batch; those of pieces share one with the rows beside them alone.
+inline bool share_a_transform(std::int64_t a, std::int64_t b, int shared_rows) {
+  return shared_rows == 0 ? std::abs(a - b) <= 1 : a / shared_rows == b / shared_rows;
 }
 
 // Inputs that become others: samples `first` to `last` of one row and channel, or of all.
@@ -104,8 +107,8 @@ struct Change {
     return is_of(at) && (at.n < 0 || (first - reach.earlier <= at.n && at.n <= last + reach.later));
   }
   // Beside it, in rows that the change may cross to.
-  bool is_beside(Place at, Spread spread) const {
-    if (row < 0 || at.row < 0 || row == at.row || !share_a_pair(row, at.row, spread)) return false;
+  bool is_beside(Place at, int shared_rows) const {
+    if (row < 0 || at.row < 0 || row == at.row || !share_a_transform(row, at.row, shared_rows)) return false;
     at.row = row;
     return is_of(at);
   }
@@ -195,17 +198,15 @@ class Properties {
     const std::vector<double>& before = outputs_.find(array.name)->second;
     const Reach reach = reach_of(asked_, array.name);
     std::map<std::pair<std::int64_t, std::int64_t>, double> errors;  // squared, of rows and channels that keep a value
-    std::int64_t different = 0, reached = 0, spoiled = 0, beside = 0;
+    std::int64_t different = 0, reached = 0, spoiled = 0;
     Place first;
     for (std::int64_t i = 0; i < array.size(); ++i) {
       const Place at = place_of(array, i);
-      const bool of_pair = change.is_beside(at, promise_.spread);
+      const bool is_beside = change.is_beside(at, promise_.shared_rows);
       if (change.reaches(at, reach))
         ++reached, spoiled += change.is_finite() ? !same(now[i], before[i]) : !std::isfinite(now[i]);
-      if (change.reaches(at, change.is_finite() ? reach : spread(change, array.name))) continue;
-      if (of_pair && !change.is_finite()) {
-        beside += !std::isfinite(now[i]);
-      } else if (of_pair || (promise_.unreached == Kept::value && change.is_of(at))) {
+      if (change.reaches(at, change.is_finite() ? reach : spread(array.name))) continue;
+      if (is_beside || (promise_.unreached == Kept::value && change.is_of(at))) {
         errors[{at.row, at.channel}] += std::pow(now[i] - before[i], 2);
       } else if (!same(now[i], before[i]) && ++different == 1) {
         first = at;
@@ -217,34 +218,26 @@ class Properties {
     if (!change.is_finite() && promise_.spread == Spread::reach && array.name == "y") {
       EXPECT_EQ(spoiled, reached) << "elements of " << array.name << " show it, of those that a tap reaches";
     }
-    if (!change.is_finite() && promise_.spread == Spread::pair && array.name == "y") {
-      EXPECT_GT(beside, 0) << "the other row of the pair is whole: keeps_rows_apart() says that it is not";
-    }
     for (const auto& [of, square] : errors) expect_small(array.name, Place{of.first, of.second}, values, square);
   }
 
   // Where what is not finite may show, of its row and channel.
-  Reach spread(const Change& change, std::string_view output) const {
+  Reach spread(std::string_view output) const {
     Reach reach = reach_of(asked_, output);
-    if (promise_.spread > Spread::chunk) return {kAnySample, kAnySample};
-    if (promise_.spread == Spread::chunk) reach.earlier += change.first % kMostChunk;
+    if (promise_.spread > Spread::reach) return {kAnySample, kAnySample};
     (is_before_its_cause(output) ? reach.earlier : reach.later) += promise_.more;
     return reach;
   }
 
-  // By the bounds of both results, of all rows that may be a pair with it.
+  // By the bounds of both results.
   void expect_small(std::string_view output, const Place& of, const Values& values, double square) const {
     const Convolution* p = convolution_of(asked_);
     ASSERT_TRUE(p) << output << " keeps no bits, and has no bound";
     double summed = 0;
-    for (const Values* inputs : {&values_, &values})
-      for (std::int64_t row = 0; row < p->batch; ++row)
-        if (share_a_pair(row, of.row, promise_.spread)) summed += summed_of(*inputs, output, {row, of.channel}, *p);
+    for (const Values* inputs : {&values_, &values}) summed += summed_of(*inputs, output, of, *p);
     EXPECT_LE(std::sqrt(square), bound_l2_of_kernel(*p, roundings_) * summed)
         << output << " of row " << of.row << ", channel " << of.channel;
   }
-
-  static constexpr std::int64_t kMostChunk = 64;  // samples, of a state's
 
   const Case asked_;
   const Property promise_;
@@ -290,6 +283,8 @@ inline constexpr CausalityCase kCausalityCases[] = {
     {"state", "ssmconv_f16_s10_l300_b3_h2_initial_final"},
     {"state", "ssmconv_bf16_s1_l2100_b3_h2"},
     {"state", "ssmconv_f16_s64_l300_b50_h2_final"},
+    {"state", "ssmconv_bf16_s64_l248_b64_h2"},
+    {"state", "ssmconv_f16_s200_l152_b3_h2"},
     {"state", "ssmconv_f16_s4_l20_b3_h2"},
     {"mix", "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"},
     {"mix", "spectral_f16_complex_b3_c16x5_l64_m64_shared"},
@@ -308,6 +303,8 @@ inline constexpr CausalityCase kCausalityCases[] = {
     {"correlate_chain", "fftconvgrad_f16_circular_l256_b3_h2"},
     {"correlate_exchange", "fftconvgrad_f16_causal_l1000_b3_h2"},
     {"taps", "fftconvstep_bf16_circular_l512_b3_h2"},
+    {"rescaled", "fftconv_f16_causal_l49000_b2_h1", true},
+    {"rescaled", "fftconvgrad_f16_circular_l256_b3_h2_pregate_postgate"},
 };
 
 struct TestedCase {

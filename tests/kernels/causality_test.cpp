@@ -98,6 +98,52 @@ TEST(Causality, OfShortFiltersHoldsAtAnySample) {
     properties.expect({.first = at, .last = at, .row = at % 20, .channel = 1, .value = NAN});
 }
 
+// Wherever in a chunk samples stand, in rows of a warp each elsewhere; of every way that the family has.
+TEST(Causality, OfStatesHoldsAtAnySample) {
+  struct Way {
+    const char* token;
+    int offset = 0, multiprocessors = 1;
+  };
+  Names launched;
+  for (const Way& way : {Way{"ssmconv_f16_s20_l300_b5_h2"},
+                         {"ssmconv_bf16_s20_l304_b5_h2_initial_final"},
+                         {"ssmconv_f16_s100_l150_b17_h1"},
+                         {"ssmconv_bf16_s200_l152_b5_h2"},
+                         {"ssmconv_f16_s200_l150_b18_h1_initial_final"},
+                         {"ssmconv_f16_s64_l300_b3_h1_t128"},
+                         {"ssmconv_f16_s8_l1100_b3_h1_final", 0, 16},
+                         {"ssmconv_bf16_s64_l248_b50_h1"},
+                         {"ssmconv_f16_s64_l248_b50_h1_initial_final", 2},
+                         {"ssmconv_f16_s64_l1040_b64_h1", 0, 16},
+                         {"ssmconv_f16_s4_l20_b3_h2"}}) {
+    ExecutorOptions options;
+    options.order = host::Order::random, options.device.multiprocessors = way.multiprocessors;
+    const Case asked = parse_case(way.token);
+    OnExecutor plan(asked, launched, way.offset, options);
+    const Values values = make_values(asked), before = plan.execute(values);
+    const Array u = asked.arrays().front();
+    const std::int64_t length = asked.as<StateSpace>()->length;
+    for (std::int64_t turn = kSanitized ? 2 : 0; turn < 4; ++turn) {
+      // Of every third row none; at last of one row alone, in its last chunk.
+      const auto cause = [&](const Place& at) {
+        if (turn == 3) return at.row == 1 ? length - 7 : length;
+        const std::int64_t n = at.row == 1 ? length - 1 - 5 * turn : (53 * at.row + 37 * turn) % length;
+        return at.row % 3 == 2 ? length : n;
+      };
+      Values spoiled = values;
+      for (std::int64_t i = 0; i < u.size(); ++i)
+        if (const Place at = place_of(u, i); at.n == cause(at)) spoiled.at("u")[i] = at.row % 2 ? -INFINITY : NAN;
+      const std::vector<double> y = plan.execute(spoiled).at("y"), &whole = before.at("y");
+      for (std::int64_t i = 0; i < u.size(); ++i) {
+        const Place at = place_of(u, i);
+        ASSERT_TRUE(at.n < cause(at) ? y[i] == whole[i] : !std::isfinite(y[i]))
+            << way.token << ": y[" << at.n << "] of row " << at.row << " is " << y[i] << ", not " << whole[i]
+            << "; the cause is at " << cause(at);
+      }
+    }
+  }
+}
+
 // Outputs of infinities are infinite with the sign of their taps, and NaN where those differ or a tap is zero.
 TEST(Causality, InfinitiesOfShortFiltersAreThoseOfTheSum) {
   Names launched;

@@ -78,14 +78,14 @@ TEST(ChunkResult, OfRowsThatAreCopied) {
   expect_right(problem, {}, options);
 }
 
-// Of so little memory that the pieces of one channel do not fit.
+// Of so little memory that the pieces of one channel, and their results, do not fit.
 TEST(ChunkResult, OfAWorkspaceOfAFewPieces) {
   for (std::int64_t pieces : {1, 3, 8}) {
     const Convolution problem = parse_convolution("fftconv_f16_causal_l999_k20_b3_h2_n256");
     ExecutorOptions options = few_blocks();
     options.device.cache_bytes = pieces * 64;     // an eighth of its bytes
     const std::int64_t of_filters = 2 * 256 * 4;  // turned
-    EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), std::max(of_filters, pieces * 512));
+    EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), std::max(of_filters, 2 * pieces * 512));
     expect_right(problem, {}, options);
   }
 }
@@ -112,7 +112,8 @@ TEST(ChunkResult, EqualsTheSumAtEveryPositionOfALongerRow) {
     const ChunkVariant& variant = chunks_of(word);
     const Chunks chunks(problem, variant.inner());
     const Inputs inputs = make_inputs(problem, {});
-    const std::vector<double> y = execute_plan(problem, inputs, {}), truth = convolve(problem, inputs, Method::direct);
+    const std::vector<double> y = execute_plan(problem, inputs, {}),
+                              truth = convolve(problem, inputs, Algorithm::direct);
     double squares = 0, errors = 0, at_borders = 0;
     std::int64_t borders = 0;
     for (std::size_t i = 0; i < y.size(); ++i) squares += truth[i] * truth[i];

@@ -95,7 +95,7 @@ TEST_P(Families, SmallIntegersComeOutExactly) {
     std::fill(inputs.k.begin(), inputs.k.end(), 0.);
     for (std::int64_t n : {std::int64_t{0}, std::min<std::int64_t>(1, taps - 1), taps / 3, taps - 1})
       inputs.k[n] = n % 2 == 0 ? 1 : -1;
-    std::vector<double> expected = convolve(p, inputs, Method::fftw), actual = execute_plan(p, inputs, options);
+    std::vector<double> expected = convolve(p, inputs, Algorithm::fftw), actual = execute_plan(p, inputs, options);
     for (double& x : expected) x = std::round(x);
     for (double& x : actual) x = std::round(x);
     const auto wrong = std::mismatch(expected.begin(), expected.end(), actual.begin());

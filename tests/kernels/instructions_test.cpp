@@ -10,6 +10,7 @@
 
 #include "kernels/device/operations.hpp"
 #include "kernels/executor/executor.hpp"
+#include "kernels/tile/fp32.hpp"
 #include "reference/half.hpp"
 #include "tests/kernels/executor_support.hpp"
 
@@ -280,14 +281,18 @@ TEST(Instructions, BytesOfTwoWordsPermute) {
   });
 }
 
-TEST(Instructions, SineAndCosineOfMultiplesOfPi) {
-  for (float x : {0.f, 0.25f, -0.5f, 1.f, 1.5f, -7.25f, 0.3f, -1e-6f, 12345.125f}) {
-    float sine, cosine;
-    device::sincos_pi(x, sine, cosine);
-    const long double angle = std::numbers::pi_v<long double> * x;
-    EXPECT_NEAR(sine, std::sin(angle), 0x1p-24) << x;
-    EXPECT_NEAR(cosine, std::cos(angle), 0x1p-24) << x;
-  }
+TEST(Instructions, TurnsAreNearTheirAngles) {
+  for (const int denominator : {1, 7, 24, 4096, 3 << 14, 1 << 20})
+    for (int numerator = -denominator; numerator <= denominator; numerator += denominator > 4096 ? 37 : 1) {
+      const fp32::Complex turn = fp32::turn(numerator, denominator);
+      // Of the quotient in fp32, whose own error is no part of the turn's.
+      const double angle = std::numbers::pi * (static_cast<float>(numerator) / static_cast<float>(denominator));
+      ASSERT_NEAR(turn.re, std::cos(angle), 0x1p-24) << numerator << " of " << denominator;
+      ASSERT_NEAR(turn.im, std::sin(angle), 0x1p-24) << numerator << " of " << denominator;
+    }
+  EXPECT_EQ(fp32::turn(1, 2).re, 0);
+  EXPECT_EQ(fp32::turn(-1, 2).im, -1);
+  EXPECT_EQ(fp32::turn(1, 1).re, -1);
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ TEST(LongResult, IntegersThroughClustersComeOutExactly) {
     for (double& x : inputs.u) x = std::clamp(std::round(x), -2., 2.);
     std::fill(inputs.k.begin(), inputs.k.end(), 0.);
     for (std::int64_t n : {0, 1, 20011}) inputs.k[n] = n % 2 == 0 ? 1 : -1;
-    const std::vector<double> expected = convolve(problem, inputs, Method::fftw);
+    const std::vector<double> expected = convolve(problem, inputs, Algorithm::fftw);
     const std::vector<double> actual = execute_plan(problem, inputs, {});
     std::int64_t wrong = 0;
     for (std::size_t i = 0; i < actual.size(); ++i) wrong += std::round(actual[i]) != std::round(expected[i]);
@@ -83,16 +83,18 @@ TEST(LongChoice, ClustersTakeWholeLinesWithoutGates) {
 TEST(LongResult, ChunksOfChannels) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l49152_b3_h3_pregate");
   ExecutorOptions options = few_blocks();
-  options.device.cache_bytes = 49152;  // of planes of four rows and of fp32 rows: one channel
-  EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), 8 * 49152);
+  options.device.cache_bytes = 49152;               // of planes of four rows and of fp32 rows: one channel
+  constexpr int kEnergies = 3 * 2 * (768 / 8) * 8;  // of items of two rows, a unit is eight columns of 768
+  EXPECT_EQ(Plan(problem, executor_machine(options)).workspace_bytes(3), 8 * 49152 + kEnergies);
   expect_right(problem, {}, options);
 }
 
 // At most a copy of u, and where one channel is more than that, some of its rows.
 TEST(LongResult, ChunksOfRows) {
   const Convolution problem = parse_convolution("fftconv_f16_causal_l98304_b5_h1_postgate");
+  constexpr int kEnergies = 5 * (1536 / 8) * 8;
   EXPECT_EQ(Plan(problem, executor_machine(few_blocks())).workspace_bytes(5),
-            8 * 98304);  // u has five rows; two of complex planes
+            8 * 98304 + kEnergies);  // u has five rows; two of complex planes
   expect_right(problem, {}, ExecutorOptions());
 }
 

@@ -70,6 +70,12 @@ TEST(ProductRule, SubnormalFactorsHaveTheLeastExponent) {
   EXPECT_EQ(sum_of(Factor::f16, 0, {{0x1p-14, 1}, {0x1p-15, 0x1p-15}}), 0x1p-14f + 0x1p-30f);
 }
 
+TEST(ProductRule, AlignsSmallTermsAsIfOneHadAnExponentOfMinus133) {
+  EXPECT_EQ(sum_of(Factor::bf16, 0, {{0x1p-75, 0x1p-74}, {-0x1p-79, 0x1p-79}}), 0) << "2^-149 less 2^-158";
+  EXPECT_EQ(sum_of(Factor::bf16, 0, {{0x1p-75, 0x1p-74}, {-0x1.fp-80, 0x1p-79}}), 0x1p-149f) << "less what is cut off";
+  EXPECT_EQ(sum_of(Factor::bf16, 0x1p-149, {{-0x1.fp-80, 0x1p-79}}), 0x1p-149f) << "of the accumulator likewise";
+}
+
 TEST(ProductRule, SumsAreCutToFp32) {
   EXPECT_EQ(sum_of(Factor::f16, 1, {{0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-13}}), 1.f) << "1 + 1.5 units of 2^-24";
   EXPECT_EQ(sum_of(Factor::f16, -1, {{-0x1p-12, 0x1p-12}, {-0x1p-12, 0x1p-13}}), -1.f);
@@ -103,7 +109,8 @@ TEST(ProductRule, ZerosInfinitiesAndNansAreTheInstructions) {
   EXPECT_EQ(bits(Factor::bf16, 0x1.fffffep127, {{0x1p102, 1}}), 0x7f7fffffu) << "below 2^128 sums are cut";
   EXPECT_EQ(bits(Factor::bf16, 0x1.fffffep127, {{0x1p104, 1}}), 0x7f800000u);
   EXPECT_EQ(bits(Factor::bf16, 0, {{-0x1p-75, 0x1.8p-74}}), 0x80000001u) << "subnormal, cut";
-  EXPECT_EQ(bits(Factor::bf16, 0, {{-0x1p-75, 0x1p-76}}), 0x80000000u);
+  EXPECT_EQ(bits(Factor::bf16, 0, {{-0x1p-75, 0x1p-76}}), 0u) << "below the least subnormal";
+  EXPECT_FALSE(std::signbit(half_sum_of(0, {{-0x1p-24, 0.25}}))) << "the same in fp16";
   EXPECT_EQ(half_sum_of(1, {{0x1p15, 0x1p15}}), kInfinity);
   EXPECT_EQ(host::multiply_add(kHopper, Factor::f16, true, {}, {}, 0x7e00), 0x7e00u) << "no products: as it was";
   const std::vector<u32> one = {bits_of(Factor::f16, 1)};
@@ -181,7 +188,7 @@ u32 plain(const ProductRule& rule, Factor factor, bool f16_sums, const Tile& til
   double c = f16_sums ? value_of(Factor::f16, word) : std::bit_cast<float>(word);
   for (int first = 0; first < depth; first += rule.group) {
     const int last = std::min(depth, first + rule.group);
-    int largest = exponent(c, f16_sums ? -14 : -126);
+    int largest = std::max(exponent(c, f16_sums ? -14 : -126), rule.least_exponent);
     double special = c;
     for (int k = first; k < last; ++k) {
       const double x = value_of(factor, tile.a[std::size_t(depth * row + k)]);
@@ -193,10 +200,6 @@ u32 plain(const ProductRule& rule, Factor factor, bool f16_sums, const Tile& til
       c = special;
       continue;
     }
-    if (largest < -5000) {
-      c = 0;
-      continue;
-    }
     const auto cut = [&](double term) { return std::trunc(std::ldexp(term, rule.fraction_bits - largest)); };
     double sum = cut(c);
     for (int k = first; k < last; ++k)
@@ -204,10 +207,10 @@ u32 plain(const ProductRule& rule, Factor factor, bool f16_sums, const Tile& til
                  value_of(factor, tile.b[std::size_t(8 * k + column)]));
     const double exact = sum == 0 ? 0 : std::ldexp(sum, largest - rule.fraction_bits);
     if (f16_sums) {
-      c = round_to(Dtype::f16, exact);
+      c = round_to(Dtype::f16, exact) + 0.;  // -0 becomes +0
     } else {
       const double unit = std::ldexp(1., std::max(exact == 0 ? 0 : std::ilogb(exact), -126) - 23);
-      c = std::abs(exact) >= 0x1p128 ? std::copysign(kInfinity, exact) : std::trunc(exact / unit) * unit;
+      c = std::abs(exact) >= 0x1p128 ? std::copysign(kInfinity, exact) : std::trunc(exact / unit) * unit + 0.;
     }
   }
   if (std::isnan(c)) return f16_sums ? 0x7fff : 0x7fffffff;

@@ -28,7 +28,7 @@ TEST(Roundings, AreAsManyAsErrorsSay) {
     const ExecutorOptions options;
     if (&choose(p, options.device) != v.get()) continue;
     const Inputs inputs = make_inputs(p, {});
-    const double error = compare(convolve(p, inputs, Method::fftw), execute_plan(p, inputs, options)).rel_l2;
+    const double error = compare(convolve(p, inputs, Algorithm::fftw), execute_plan(p, inputs, options)).rel_l2;
     const double shown = (error * error / one - p.pregate - p.postgate) / v->roundings();
     EXPECT_GE(shown, kLeastShown) << v->name << " counts " << v->roundings();
     EXPECT_LE(shown, kMostShown) << v->name << " counts " << v->roundings();

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "kernels/cpu/program_work.hpp"
+#include "reference/half.hpp"
 #include "tests/kernels/short_support.hpp"
 #include "tests/sanitized.hpp"
 
@@ -50,6 +51,22 @@ TEST(ShortKernels, TakeFiltersOfTheirOwnType) {
        {"shortconv_bf16_causal_k4_kbf16_l70_b2_h9_bias", "shortconv_f16_same_k40_kf16_l70_b2_h9_bias",
         "shortconvgrad_bf16_causal_k20_kbf16_l70_b2_h9_bias_channelslast"})
     expect_right(word);
+}
+
+// What is rounded to f16 below its normal range is multiplied by loud gates behind.
+TEST(ShortKernels, KeepQuietRowsBehindLoudGates) {
+  for (const char* shape : {"_causal_k61_l1_b9_h88_postgate", "_same_k38_l3_b7_h75_postgate_channelslast",
+                            "_causal_k157_l41_b2_h20_pregate_postgate", "_causal_k5_l9_b2_h20_pregate_postgate"})
+    for (const char* word : {"shortconv_f16", "shortconvgrad_f16"})
+      for (double scale : {1e-3, 1e-5}) {
+        const Case asked = parse_case(text(word, shape));
+        SCOPED_TRACE(text(asked.token(), ", scale ", scale));
+        Values values = make_values(asked);
+        for (const auto& [name, by] : {std::pair("u", scale), {"dy", scale}, {"pregate", 16.}, {"postgate", 16.}})
+          if (const auto array = values.find(name); array != values.end())
+            for (double& value : array->second) value = round_to(Dtype::f16, by * value);
+        execute(asked, values, few_blocks(), 0, 0);
+      }
 }
 
 // Rows that begin anywhere, in any order of lanes and copies.

@@ -1,6 +1,9 @@
 // Convolutions by state-space models by their kernels, through a plan on the executor, against the truth in double.
 #include "kernels/plan/state.hpp"
 
+#include <complex>
+#include <numbers>
+
 #include "kernels/families/state/family.hpp"
 #include "reference/half.hpp"
 #include "tests/kernels/state_support.hpp"
@@ -80,6 +83,26 @@ TEST(StateKernels, EndsOfManyRowsAreOfWholePasses) {
   for (const char* word : {"ssmconv_f16_s15_l4001_b33_h1_final", "ssmconv_bf16_s15_l4001_b33_h1_final",
                            "ssmconv_f16_s40_l4000_b33_h2_initial", "ssmconv_bf16_s40_l4000_b33_h2_initial_final"})
     for (Poles poles : {Poles::any, Poles::slow}) expect_right(parse_state(word), poles, options);
+}
+
+// A matrix errs alike in every chunk. Of a constant row these errors add up in a pole that turns m times in a chunk,
+// where the row itself does not.
+TEST(StateKernels, TakeConstantRowsIntoPolesThatTurnWithTheChunks) {
+  for (const char* word : {"ssmconv_f16_s1_l2048_b16_h9_t32_final", "ssmconv_bf16_s40_l2050_b3_h2_t64_initial_final"}) {
+    SCOPED_TRACE(word);
+    const StateSpace p = parse_state(word);
+    StateInputs inputs = make_inputs(p);
+    std::ranges::fill(inputs.u, 3);
+    for (std::int64_t i = 0; i < p.channels * p.states; ++i) {
+      const auto a = std::polar(std::exp(-1e-3), 2 * std::numbers::pi * static_cast<double>(1 + i % 15) / p.chunk);
+      inputs.a[2 * i] = static_cast<float>(a.real()), inputs.a[2 * i + 1] = static_cast<float>(a.imag());
+    }
+    Plan plan(p, executor_machine(few_blocks()));
+    prepare(plan, inputs);
+    const StateOutputs made = execute(plan, inputs);
+    expect_right(p, values_of(inputs), {{"y", made.y}, {"x_final", made.x_final}},
+                 promise_of(p, plan.variant(), Device()));
+  }
 }
 
 // What a group takes; of too few rows, and without such products, warps by themselves.

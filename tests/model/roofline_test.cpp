@@ -36,10 +36,10 @@ double us(const RooflinePrediction& prediction, const std::string& name) {
 TEST(Roofline, AFitOfAnotherGpuIsSaid) {
   HardwareProfile its_own = profile();
   its_own.name = Concurrency().fitted_to;
-  const auto is_said = Contains(HasSubstr("were fitted to kernels on the H100, none of them on the test"));
+  const auto is_said = Contains(HasSubstr("were fitted to kernels on the H200, none of them on the test"));
   EXPECT_THAT(predict_roofline({}, profile()).notes, is_said);
   EXPECT_THAT(predict_roofline({}, its_own).notes, Not(Contains(HasSubstr("fitted"))));
-  EXPECT_THAT(predict_roofline({}, profile(), {2, 0.5, 0.5, ""}).notes, Not(Contains(HasSubstr("fitted"))));
+  EXPECT_THAT(predict_roofline({}, profile(), {.fitted_to = ""}).notes, Not(Contains(HasSubstr("fitted"))));
 }
 
 TEST(Roofline, TimesOfResourcesByHand) {
@@ -121,6 +121,14 @@ TEST(Roofline, TheBusiestSmCountsOnTheChipAndNotInMemory) {
   EXPECT_EQ(prediction.limit, "l1");
 }
 
+// Without latencies.
+Concurrency at(double overlap) {
+  Concurrency fit;
+  fit.overlap = overlap, fit.half = {}, fit.last_wave = 0;
+  fit.wait_us = fit.start_us = fit.fill_us = fit.phase_fill_us = fit.follow_us = 0;
+  return fit;
+}
+
 // Of memory and what SMs do, at an overlap of 2, of which that of memory is 3.
 const double kBoth = std::cbrt(30 * 30 * 30 + 40 * 40 * 40);
 
@@ -129,33 +137,58 @@ TEST(Roofline, OneTimeLiesBetweenTheLongestAndTheSum) {
   work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6;
   HardwareProfile p = profile();
   p.launch_interval = quantity(3, "us");
-  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 1}).total_us, 30 + 40 + 3);
-  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 2}).total_us, kBoth + 3);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, at(1)).total_us, 30 + 40 + 3);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, at(2)).total_us, kBoth + 3);
   work.hbm_bytes = 0, work.warp_instructions = 1.2e7;
   EXPECT_DOUBLE_EQ(us(predict_roofline(work, p), "issue"), 30);
-  EXPECT_DOUBLE_EQ(predict_roofline(work, p, {.overlap = 2}).total_us, 50 + 3) << "of SMs alone";
-  EXPECT_NEAR(predict_roofline(work, p, {.overlap = 1000}).total_us, 40 + 3, 1e-6);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, at(2)).total_us, 50 + 3) << "of SMs alone";
+  EXPECT_NEAR(predict_roofline(work, p, at(1000)).total_us, 40 + 3, 1e-6);
   EXPECT_THROW(predict_roofline(work, p, {.overlap = 0.5}), std::invalid_argument);
 }
 
-TEST(Roofline, PhasesDoNotOverlapAsRingsDo) {
+TEST(Roofline, WarpsThatMeetAtBarriersOverlapByTheBlocksBesideThem) {
   KernelWork work;
-  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.phased = true;
-  Concurrency concurrency = {.overlap = 2};
-  concurrency.phased_overlap = 1;
-  const RooflinePrediction phased = predict_roofline(work, profile(), concurrency);
-  EXPECT_DOUBLE_EQ(phased.total_us, 30 + 40);
-  EXPECT_EQ(phased.concurrency.overlap, 1);
-  EXPECT_THAT(phased.notes, Contains(HasSubstr("from phase to phase: overlap 1")));
-  work.ahead = true, concurrency.ahead_overlap = 1.5;
-  const RooflinePrediction ahead = predict_roofline(work, profile(), concurrency);
-  EXPECT_EQ(ahead.concurrency.overlap, 1.5);
-  EXPECT_LT(ahead.total_us, phased.total_us);
-  work.ahead = false;
-  concurrency.phased_overlap = 3;
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, kBoth) << "not more than that of all";
-  work.phased = false;
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), concurrency).total_us, kBoth);
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.meets = true, work.resident_blocks = 3;
+  Concurrency fit = at(3);
+  fit.half = {3, 0, 9};
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, kBoth) << "3 of 3 + 3, so 2 is left of 3";
+  EXPECT_THAT(predict_roofline(work, profile(), fit).notes, Contains(HasSubstr("in shared memory: overlap 2")));
+  work.prefetch = Prefetch::none;
+  const double p = 1.5;  // of memory too
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, std::pow(std::pow(30, p) + std::pow(40, p), 1 / p));
+  work.meets = false;
+  EXPECT_LT(predict_roofline(work, profile(), fit).total_us, kBoth);
+}
+
+TEST(Roofline, LatenciesAreOnTopOfAllElse) {
+  KernelWork work;
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6;
+  Concurrency fit = at(1);
+  fit.start_us = 2, fit.fill_us = 3, fit.phase_fill_us = 4, fit.follow_us = 5;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, 70 + 3);
+  work.starts = 1.5, work.follows = true;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).latencies_us, 3 + 3 + 5);
+  work.meets = true, work.prefetch = Prefetch::l2;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, 70 + 3 + 3 + 4 + 5);
+}
+
+TEST(Roofline, TheLastWaveCountsByAShare) {
+  KernelWork work;
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.last_wave = 1.5;
+  Concurrency fit = at(2);
+  fit.last_wave = 0.5;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, 1.25 * kBoth);
+}
+
+TEST(Roofline, WhatAClusterExchangesOverlapsWithNothing) {
+  KernelWork work;
+  work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.remote_bytes = 4e7;
+  HardwareProfile p = profile();
+  p.remote_store_bandwidth = quantity(2, "TB/s");
+  EXPECT_DOUBLE_EQ(predict_roofline(work, p, at(2)).total_us, kBoth + 20);
+  work.cluster = 8, p.cluster8_sms = quantity(80, "SMs");
+  EXPECT_DOUBLE_EQ(us(predict_roofline(work, p, at(2)), "l1"), 50) << "on 80 of 100 SMs";
+  EXPECT_DOUBLE_EQ(us(predict_roofline(work, p, at(2)), "cluster"), 25);
 }
 
 TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
@@ -174,8 +207,10 @@ TEST(Roofline, FewWarpsDoNotReachTheRateOfTheSchedulers) {
 TEST(Roofline, WaitsAreOnTopOfAllElse) {
   KernelWork work;
   work.hbm_bytes = 6e7, work.l1_wavefronts = 4e6, work.waits = 20;
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0.5}).total_us, kBoth + 10);
-  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), {.overlap = 2, .wait_us = 0}).total_us, kBoth);
+  Concurrency fit = at(2);
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, kBoth);
+  fit.wait_us = 0.5;
+  EXPECT_DOUBLE_EQ(predict_roofline(work, profile(), fit).total_us, kBoth + 10);
   EXPECT_THROW(predict_roofline(work, profile(), {.wait_us = -1}), std::invalid_argument);
 }
 

@@ -197,7 +197,7 @@ class MakeTest(unittest.TestCase):
         self.assertIn("1K 2 8 × 16 × 8 50.0 4 × 16 × 16 20.0 4 × 16 × 16 20.0 8 × 16 × 8 0.0 8 × 16 × 8 0.0 10.0", text)
         self.assertIn("only fp16, circular, without gates", text)
         self.assertIn("one length left out: 768, 1024", text)
-        self.assertIn("No algorithm, type, mode or GPU can be left out: the rows are of one.", text)
+        self.assertIn("No algorithm, type, mode, operation, batch or GPU can be left out: the rows are of one.", text)
         self.assertIn("0 of 3 kernels (0.0 %) are off by more than 16%", text)
         printed = self.make("--judge")
         self.assertEqual(printed.returncode, 0, printed.stderr)
@@ -423,7 +423,7 @@ class MakeTest(unittest.TestCase):
     def test_refuses_an_unknown_figure_and_lists_the_known(self):
         done = self.make("figure5")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("unknown figure 'figure5', must be one of measured-error, error, range, time-over-floor, ",
+        self.assertIn("unknown figure 'figure5', must be one of measured-error, error, range, worst-rows, ",
                       done.stderr)
         listed = self.make("--list")
         self.assertEqual(listed.returncode, 0)

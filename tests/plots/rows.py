@@ -266,6 +266,15 @@ def counters_row():
             "blocks": 18, "quantities": quantities, **PROVENANCE}
 
 
+def row_error_rows():
+    return [{"schema": 1, "kind": "row_error", "date": "2026-11-30", "git": git, "dirty": False, "torch": "2.11.0",
+             "device": {"name": "CPU"}, "method": method, "dtype": dtype, "length": 4096, "sweep": sweep, "value": value,
+             "error": error}
+            for dtype in ("f16", "bf16") for sweep in ("partner", "offset", "scale") for value in (1.0, 1000.0)
+            for method, git, error in (("danaus", "0123456789ab", 1e-3), ("danaus", "0000456789ab", value / 1000),
+                                       ("torch.fft, fp32", "0123456789ab", 2e-4))]
+
+
 def check_row(method="tests", failed=(), stale=False):
     row = {"schema": 1, "kind": "check", "method": method, "device": {"name": "NVIDIA H200", "sm": 90,
            "multiprocessors": 132}, "driver": "580.1", "code": "stale" if stale else CODE,
@@ -298,10 +307,17 @@ def prediction_row(factors, us, counted_us, n=None, mode="circular", eq2=100, ba
             "order": len(factors), "factors": factors, "asked_by_factors": asked_by_factors, "batch": batch,
             "channels": 768, "measured_us": us, "clock_mhz": 1780, "stale": stale,
             "eq2_paper": {"us": 2 * eq2, "limit": "matrix"}, "eq2_profile": {"us": eq2, "limit": "matrix"},
-            "counted": {"resources_us": {"hbm": counted_us, "l2": 0, "l1": 0, "tensor": 0, "fma": 0, "alu": 0},
-                        "schedulers_us": 0, "warps_us": 0, "waits": 0, "launch_us": 0, "overlap": 2.4, "warp_rate": 0.3,
-                        "wait_us": 0.5},
-            "notes": [], **PROVENANCE}
+            "counted": counted({"hbm": counted_us, "l2": 0, "l1": 0, "tensor": 0, "fma": 0, "alu": 0}), "notes": [],
+            **PROVENANCE}
+
+
+def counted(resources):
+    """Of one launch, whose latencies are nothing."""
+    times = {"resources_us": resources, "schedulers_us": 0, "warps_us": 0, "waits": 0, "launch_us": 0}
+    fit = {"overlap": 2.4, "half_shared": 0.1, "half_l2": 1, "half_none": 2.5, "warp_rate": 0.3, "last_wave": 0.5,
+           "wait_us": 0.5, "start_us": 0, "fill_us": 0, "phase_fill_us": 0, "follow_us": 0}
+    return {**times, "launches": [{**times, "times": 1, "blocks": 1, "meets": False, "prefetch": "shared",
+                                   "last_wave": 1, "starts": 0, "follows": False}], "fit": fit}
 
 
 def prediction_rows():
@@ -403,6 +419,7 @@ def good_rows():
         "memory.jsonl": [memory_row(1024, False), memory_row(1024, True)],
         "checks.jsonl": [check_row(), check_row("memcheck")],
         "random.jsonl": [random_row(), random_row(500, 0.45)],
+        "row_errors.jsonl": row_error_rows(),
         "forecast.jsonl": [forecast_row(13, "NVIDIA H200")],
         "short.jsonl": short_rows(),
         "state.jsonl": state_rows(),

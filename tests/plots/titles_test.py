@@ -2,13 +2,15 @@
 
 import tomllib
 import unittest
+from pathlib import Path
 from statistics import median
 
 from rows import PLOTS, bench_row, check_row, random_row, verify_row  # first: it makes plots/ importable
 
 import answers
 import measurements
-from drawings import calls, error_by_time, layers, lengths
+import sources
+from drawings import accuracy, calls, error_by_time, layers, lengths
 from measurements import CUFFT, LONG, length_of, passed, us
 from peers import Layers, Peers
 from report import Section
@@ -25,6 +27,7 @@ class TitlesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         entries = tomllib.loads((PLOTS / "figures.toml").read_text())
+        cls.entries = entries
         cls.titles = {name: entry["title"] for name, entry in entries.items()}
         cls.rows = measurements.timed(None, measurements.COMMITTED).rows
         cls.kernels = [row for row in cls.rows if row["method"] == "kernel" and passed(row)]
@@ -45,6 +48,15 @@ class TitlesTest(unittest.TestCase):
     def test_errors_are_below_their_bounds(self):
         self.title("measured-error", "Timed convolutions keep below their error bounds")
         self.assertTrue(all(passed(row) for row in self.rows if row["method"] == "kernel"))
+
+    def test_a_row_keeps_its_accuracy(self):
+        self.title("worst-rows", "A row keeps its accuracy beside a row of any loudness, with any offset, at any scale")
+        rows = sources.rows_of(self.entries["worst-rows"], Path("none"), measurements.COMMITTED).rows
+        newest = accuracy.newest(rows)
+        errors = [row["error"] for row in rows
+                  if row["git"] == newest and not (row["sweep"] == "scale" and row["value"] < 1e-4)]
+        self.assertGreater(len(errors), 80)
+        self.assertLess(max(errors), 5e-3)
 
     def test_whole_calls_are_faster_than_cufft_s(self):
         self.title("whole-call",

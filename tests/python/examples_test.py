@@ -97,6 +97,15 @@ class Examples(unittest.TestCase):
                        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python/tools"), *sys.path])})
         self.assertGreater(len(self.read()), 10)
 
+    def test_row_errors(self):
+        program = ("import row_errors; row_errors.LENGTH, row_errors.CHANNELS = 256, 1; "
+                   "row_errors.SWEEPS = {'partner': [1e4], 'offset': [10.], 'scale': [1e-3]}; row_errors.main()")
+        subprocess.run([sys.executable, "-B", "-c", program, "--json", self.rows], check=True, capture_output=True,
+                       env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python/tools"), *sys.path])})
+        rows = self.read()
+        self.assertEqual(len(rows), 2 * 2 * 3)
+        self.assertLess(max(row["error"] for row in rows), 6e-3)
+
     def test_recall_asks_for_what_stood_before(self):
         data = language_model.Recall()
         tokens, targets = data.batch(3, 64, torch.Generator().manual_seed(1))

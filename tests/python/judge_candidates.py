@@ -60,7 +60,7 @@ def gradients(u, k, dy, pregate=None, postgate=None):
     """du, dk and those of gates of a causal convolution, in double."""
     length, taps = u.shape[-1], k.shape[-1]
     w = 1.0 if pregate is None else pregate.astype(np.float64)
-    x, g = u * w, dy.astype(np.float64) * (1.0 if postgate is None else postgate)
+    x, g = u.astype(np.float64) * w, dy.astype(np.float64) * (1.0 if postgate is None else postgate)
     size = length + taps - 1
     spectrum = np.fft.fft(g, size)
     back = np.fft.ifft(spectrum * np.fft.fft(k.astype(float), size).conj()).real[..., :length]

@@ -4,9 +4,15 @@
 """
 
 import contextlib
+import importlib.util
 import io
+import os
 import re
+import subprocess
+import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 from torch_or_skip import torch
 
@@ -129,6 +135,48 @@ class Candidates(unittest.TestCase):
         self.assertEqual(self.failed(grows), ["outputs"])
         self.assertIn("inputs", self.failed(in_place))
         self.assertIn("outputs", self.failed(lambda u, k: u.view(u.shape)))
+
+
+def on_the_default_stream(u, k):
+    with torch.cuda.stream(torch.cuda.default_stream(u.device)):
+        return by_fft(u, k)
+
+
+@unittest.skipUnless(torch.cuda.is_available(), "there is no GPU")
+class Streams(unittest.TestCase):
+    def test_a_stream_that_is_ignored(self):
+        for name, failed in (("by_fft", []), ("on_the_default_stream", ["streams"])):
+            report = danaus.judge(f"{__file__}:{name}", "fftconv_f32_causal", arrays="torch", device="cuda", count=6,
+                                  only=["streams", "load", "after"])
+            self.assertEqual(report.failed, failed, report)
+            self.assertNotEqual(report.checks["streams"]["status"], "skipped")
+
+
+@unittest.skipIf(importlib.util.find_spec("triton") is None, "Triton is not installed")
+class Triton(unittest.TestCase):
+    """The example by Triton's interpreter, which takes one thread at a time."""
+
+    SOURCE = Path(__file__).resolve().parents[2] / "python/examples/judge/conv_triton.py"
+
+    def judged(self, change=lambda text: text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "conv_triton.py")
+            path.write_text(change(self.SOURCE.read_text()))
+            return subprocess.run([sys.executable, "-B", "-m", "danaus.judging", f"{path}:convolution",
+                                   "fftconv_causal", "--arrays", "torch", "--count", "6", "--samples", "512",
+                                   "--budget", "200", "--without", "threads", "memory"], capture_output=True, text=True,
+                                  env={**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)})
+
+    def test_it_passes(self):
+        done = self.judged()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for check in ("values", "causality", "repeatability", "views"):
+            self.assertRegex(done.stdout, rf"{check} +passed")
+
+    def test_without_its_first_tap_it_does_not(self):
+        done = self.judged(lambda text: text.replace("tap = begin + ", "tap = begin + 1 + "))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"values +failed")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,37 @@ def shares_scratch_between_threads(u, k):
     return like(u, convolve(_scratch["u"], k)) if _scratch["u"].shape == u.shape else np.zeros_like(u)
 
 
+@wrong("fftconv", "load", "finished", "values")
+def waits_a_fixed_time_for_its_thread(u, k):
+    y = np.zeros_like(u)
+
+    def work():
+        for _ in range(40):
+            time.sleep(0)  # gives way to others
+        y[...] = convolve(u, k)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(0.05)
+    return y
+
+
+@wrong("fftconv", "after", "values")
+def takes_nan_in_fresh_memory_for_its_own_mark(u, k):
+    y = np.empty(u.shape)
+    if np.isnan(y).mean() < 0.5:
+        y[...] = convolve(u, k)
+    return like(u, y)
+
+
+_results = []
+
+
+@wrong("fftconv", "memory")
+def keeps_every_result(u, k):
+    _results.append(like(u, convolve(u, k)))
+    return _results[-1].copy()
+
+
 _calls = {}
 
 

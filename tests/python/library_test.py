@@ -59,9 +59,9 @@ class Library(unittest.TestCase):
                 self.assertIn("null", library.danaus_last_error().decode(), name)
 
     def test_structs_have_the_library_s_sizes(self):
-        header = (ROOT / "kernels/danaus.h").read_text()
+        header = (ROOT / "kernels/danaus.h").read_text() + (ROOT / "python/native/study.h").read_text()
         self.assertEqual(_library.MAX_RANK, int(re.search(r"#define DANAUS_MAX_RANK (\d+)", header).group(1)))
-        for struct in ("Call", "ArrayInfo", "Bytes", "SelftestReport"):
+        for struct in ("Call", "ArrayInfo", "Bytes", "SelftestReport", "Claim"):
             named = re.search(rf"typedef struct \w+ {{([^}}]*)}} {getattr(_library, struct).__doc__};", header).group(1)
             fields = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", named, flags=re.DOTALL))
             self.assertEqual([field for field, _ in getattr(_library, struct)._fields_], fields, struct)

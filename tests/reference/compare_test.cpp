@@ -111,7 +111,7 @@ TEST_F(Comparator, RejectsAScaleErrorOfOnePercent) {
 TEST(Compare, SeesAScaleErrorOfOnePercentInBf16ByTheGain) {
   const Convolution problem = parse_convolution("fftconv_bf16_circular_l4096_b2_h1_n4096_pair_r64x64");
   const Inputs inputs = make_inputs(problem, {});
-  const std::vector<double> expected = convolve(problem, inputs, Method::fftw);
+  const std::vector<double> expected = convolve(problem, inputs, Algorithm::fftw);
   const std::int64_t samples = std::ssize(expected);
   const double bound = bound_l2(Dtype::bf16, 2);
   for (double factor : {0.99, 1.0, 1.01}) {

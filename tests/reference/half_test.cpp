@@ -53,6 +53,18 @@ TEST(Half, KnowsTheEndsOfTheRange) {
   EXPECT_TRUE(std::signbit(round_to(Dtype::f16, -0.0)));
 }
 
+TEST(Half, KnowsWhatARoundingTakes) {
+  EXPECT_EQ(half_ulp(Dtype::f16, 1), 0x1p-11);
+  EXPECT_EQ(half_ulp(Dtype::f16, -1.999), 0x1p-11);
+  EXPECT_EQ(half_ulp(Dtype::f16, 2), 0x1p-10);
+  EXPECT_EQ(half_ulp(Dtype::f16, 0x1p-20), 0x1p-25);
+  EXPECT_EQ(half_ulp(Dtype::f16, 0), 0x1p-25);
+  EXPECT_EQ(half_ulp(Dtype::bf16, 1), 0x1p-8);
+  EXPECT_EQ(half_ulp(Dtype::f32, 3), 0x1p-23);
+  EXPECT_EQ(half_ulp(Dtype::f64, 1), 0x1p-53);
+  EXPECT_THROW(half_ulp(Dtype::f32, HUGE_VAL), std::invalid_argument);
+}
+
 TEST(Half, KeepsWhatIsNotANumber) {
   for (Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64})
     EXPECT_TRUE(std::isnan(round_to(dtype, std::nan("")))) << name(dtype);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <random>
 
 #include "reference/convolution/terms.hpp"
@@ -250,6 +251,17 @@ TEST(Judge, RowsOfAPairAreRelativeToBothWhereTheyAreNotKeptApart) {
   EXPECT_TRUE(with_row_off(0, 0.05, all).passed);
 }
 
+// A row of numbers below half of f16's least step is rounded to zeros. No number ten times as large may be.
+TEST(Judge, RowsBelowTheLeastStepMayBeZero) {
+  for (const auto& [scale, is_right] : {std::pair(0x1p-28, true), {0x1p-22, false}}) {
+    OneCase c("fftconv_f16_circular_l1024_k1_b1_h2", {});
+    for (int n = 0; n < 1024; ++n) c.inputs.at("u")[n] = scale * (n % 7 - 3);
+    c.outputs = truth(c.asked, c.inputs);
+    std::fill_n(c.outputs.at("y").begin(), 1024, 0);
+    EXPECT_EQ(c.verdict({.roundings = {12}}).passed, is_right) << scale;
+  }
+}
+
 // Rows that read NaN show it, and no other row does.
 TEST(Judge, NanStaysInItsRow) {
   OneCase c("fftconv_f16_circular_l64_b4_h2", {});
@@ -295,6 +307,38 @@ TEST(Judge, NanShowsAsFarAsPromised) {
   promise.nonfinite_reach = kWholeRow;
   EXPECT_TRUE(with(110, std::nan("")));
   EXPECT_FALSE(with(10, std::nan(""))) << "another row";
+}
+
+// A row's samples before its NaN are judged, and what was summed to them counts, over all rows too.
+TEST(Judge, CountsWhatARowSumsBeforeItsNan) {
+  OneCase c("shortconv_f16_causal_k4_l1000_b2_h1", {});
+  for (int n = 0; n < 1000; ++n) c.inputs.at("u")[n] *= 0.01, c.inputs.at("u")[1000 + n] = n % 2 == 0 ? 1 : -0.6;
+  c.inputs.at("k") = {1, 1, 0, 0};
+  c.inputs.at("u")[1900] = std::nan("");
+  c.outputs = truth(c.asked, c.inputs);
+  const Promise promise = {.roundings = {2}, .nonfinite_reach = 0};
+  const double error = 0.7 * bound_l2_of_roundings(Dtype::f16, 2) * std::sqrt(1.36);  // 0.7 of the bound
+  for (int n = 0; n < 900; ++n) c.outputs.at("y")[1000 + n] += n % 4 < 2 ? error : -error;
+  const OutputVerdict verdict = c.verdict(promise);
+  EXPECT_TRUE(verdict.passed) << verdict.reason << verdict.all.rel_l2 << ' ' << verdict.bound;
+  EXPECT_NEAR(verdict.row.clearance, 0.7, 0.05);
+  for (int n = 0; n < 900; ++n) c.outputs.at("y")[1000 + n] += n % 4 < 2 ? error : -error;
+  EXPECT_FALSE(c.verdict(promise).passed);
+}
+
+// Products of two spikes are one number. Few taps may see all of its error, though they see a small share of the lags.
+TEST(Judge, TapsSeeAllErrorsOfTwoSpikes) {
+  const auto terms = [](int spikes) {
+    std::vector<double> u(1000), dy(1000);
+    for (int i = 0; i < spikes; ++i) u[10 * i] = dy[500 + 7 * i] = 3;
+    const Case asked = parse_case("fftconvgrad_f16_circular_l1000_k10_b1_h1");
+    return judge_of(asked)->terms({{"u", u}, {"k", std::vector<double>(10)}, {"dy", dy}}, kKernel).back();
+  };
+  EXPECT_NEAR(terms(1).summed.front(), 9, 1e-3);
+  EXPECT_NEAR(terms(1).samples.front(), 1, 1e-9);
+  EXPECT_NEAR(terms(5).summed.front(), 9 * 5 * 0.2, 1e-3) << "a product of 25";
+  EXPECT_NEAR(terms(50).summed.front(), 9 * 50 * 0.1, 1e-2) << "ten lags of 1000";
+  EXPECT_NEAR(terms(50).samples.front(), 2500 * 0.01, 1e-9);
 }
 
 // The sum over the batch has every row; other channels have none of it.
@@ -389,9 +433,27 @@ TEST(Judge, TheRecurrencesBoundGrowsAsFarAsAStateRemembers) {
   EXPECT_EQ(judge_of(asked)->bound("x_final", by_steps.roundings), terms[1].bounds[1]);
 }
 
+// The row is constant, the pole turns three times in a chunk, and a chunk leaves d of a state. Errors' squares then add
+// up to (1 + d) / (1 - d) times those of noise.
+TEST(Judge, KnowsWhatRepeatedErrorsSumToAState) {
+  const double kept = 0.999, chunk = 32, angle = 2 * std::numbers::pi * 3 / chunk, d = std::pow(kept, chunk);
+  const Values inputs = {{"u", std::vector<double>(32000, 1)},
+                         {"a", {kept * std::cos(angle), kept * std::sin(angle)}},
+                         {"b", {2, 0}},
+                         {"c", {1, 0}}};
+  const auto summed = [&](int samples, int output) {
+    const Promise promise = {.roundings = {4, 0, 0, samples}};
+    return judge_of(parse_case("ssmconv_f16_s1_l32000_b1_h1_final"))->terms(inputs, promise)[output].summed.front();
+  };
+  EXPECT_NEAR(summed(1, 1), 1, 1e-9);
+  EXPECT_NEAR(summed(31, 1), 1, 1e-9);
+  EXPECT_NEAR(summed(32, 1), std::sqrt((1 + d) / (1 - d)), 1e-3);
+  EXPECT_NEAR(summed(32, 0) / summed(1, 0), std::sqrt((1 + d) / (1 - d)), 0.4);
+}
+
 // A phase that never turns has all of its square in the real part.
 TEST(Judge, KnowsWhatFewSamplesOfAStateSum) {
-  const Case asked = parse_case("ssmconv_f16_s1_l1_b1_h1");
+  const Case asked = parse_case("ssmconv_bf16_s1_l1_b1_h1");
   const Values inputs = {{"u", {3}}, {"a", {0.5, 0.5}}, {"b", {2, 0}}, {"c", {1, 0}}};
   EXPECT_DOUBLE_EQ(judge_of(asked)->terms(inputs, {}).front().summed.front(), 6);
 }

@@ -20,13 +20,13 @@ void round_trips(const Table& table) {
 TEST(Names, RoundTrip) {
   round_trips(kDataKinds);
   round_trips(kFilterKinds);
-  round_trips(kMethods);
+  round_trips(kAlgorithms);
   round_trips(kScalings);
 }
 
 TEST(Names, AWrongOneIsToldWhichThereAre) {
   try {
-    parse_in(kMethods, "method", "fft");
+    parse_in(kAlgorithms, "method", "fft");
     FAIL() << "fft is no method";
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(), "method 'fft', must be one of fftw, monarch, direct; did you mean 'fftw'?");

@@ -72,7 +72,7 @@ TEST(Operations, GiveTheTruthOfTheirReference) {
   const Case asked = parse_case("fftconv_f64_causal_l24_k5_b2_h3_pregate_postgate");
   const Values values = make_values(asked);
   const Inputs inputs = {values.at("u"), values.at("k"), values.at("pregate"), values.at("postgate")};
-  const std::vector<double> direct = convolve(*asked.as<Convolution>(), inputs, Method::direct);
+  const std::vector<double> direct = convolve(*asked.as<Convolution>(), inputs, Algorithm::direct);
   EXPECT_LT(compare(direct, truth(asked, values).at("y")).rel_l2, 1e-14);
 }
 

@@ -5,6 +5,8 @@
 // shapes     u, y, gates [B, H, L], L <= N; one warp takes two batch rows (pair fold) or one row (right angle)
 // types      samples f16 or bf16; arithmetic f16, which rounds every product of matrices; bf16 samples become f16 by a
 //            power of two of their own (tile/scaled.hpp): of an item
+// range      a first walk over a warp's items notes those whose energies a transform has no room for, or of whose rows
+//            one is much quieter (tile/range.hpp); a second one computes these with a power of two for each row
 // scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
 // steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
 // tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
@@ -16,7 +18,8 @@
 #pragma once
 
 #include "kernels/families/chain/layout.hpp"
-#include "kernels/memory/rows.hpp"
+#include "kernels/memory/scaled_rows.hpp"
+#include "kernels/memory/walks.hpp"
 #include "kernels/middle/multiply.hpp"
 #include "kernels/tile/radix.hpp"
 #include "kernels/tile/scaled.hpp"
@@ -42,12 +45,26 @@ struct Shape {
 using Tiles = Tiles256;
 
 // Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j. Two
-// rows are as long as a whole number of swizzled patterns.
+// rows are as long as a whole number of swizzled patterns. Blocks are half a pattern, so that what one adds to the
+// address of another is known.
 template <class P>
 DANAUS_DEVICE SharedAddress matrix_address(int row, int nr) {
   const int lane = device::lane_index(), matrix = lane / 8;
   return row / 2 * 2 * P::layout.row_bytes +
          swizzled(row % 2 * P::layout.row_bytes + 16 * (32 * nr + 2 * (8 * (matrix / 2) + lane % 8) + matrix % 2));
+}
+template <class P>
+DANAUS_DEVICE SharedAddress matrix_address(SharedAddress first, int row, int nr) {
+  constexpr int kBlock = 512;
+  const int block = row * P::layout.radix + nr;
+  return (first ^ (block % 2 * 0x40)) + kBlock * block;
+}
+
+// The same of matrices that an instruction loads of two rows: rows' tiles j of block 0, i = 0.
+template <class P>
+DANAUS_DEVICE SharedAddress pair_address() {
+  const int lane = device::lane_index(), matrix = lane / 8;
+  return swizzled(matrix % 2 * P::layout.row_bytes + 16 * (2 * (lane % 8) + matrix / 2));
 }
 
 template <class P>
@@ -82,6 +99,17 @@ DANAUS_DEVICE void load_constants(const u32* tables, Constants<P>& c) {
 template <class P>
 DANAUS_DEVICE Words<4> load_tile(SharedAddress slab, int row, int nr) {
   return device::load_matrices<4, true>(slab + matrix_address<P>(row, nr));
+}
+// Of two rows. Each instruction loads tiles of both, so that registers are in the order of a product's operands.
+// `first` is pair_address().
+template <class P>
+DANAUS_DEVICE void load_tiles(SharedAddress slab, SharedAddress first, int nr, Words<4>& re, Words<4>& im) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 2; ++i) {
+    const SharedAddress line = first ^ (i * 0x120) ^ (nr % 2 * 0x40);
+    const Words<4> words = device::load_matrices<4, true>(slab + line + 512 * nr);
+    re[2 * i] = words[0], im[2 * i] = words[1], re[2 * i + 1] = words[2], im[2 * i + 1] = words[3];
+  }
 }
 
 // DFT16 n1 of one block of real samples.
@@ -205,6 +233,8 @@ class Warp {
         barriers_(layout.barriers_begin + device::warp_index() * layout.tuning.ring * 8),
         items_(a.division.of(device::block_index() * layout.tuning.warps + device::warp_index(),
                              device::block_count() * layout.tuning.warps, a.channels)),
+        first_(device::held(matrix_address<P>(0, 0))),
+        pair_(device::held(pair_address<P>())),
         fetch_item_(item_at<P>(a, items_.first)) {}
 
   DANAUS_DEVICE void run() {
@@ -223,27 +253,47 @@ class Warp {
       if (is_enclosing()) cut(row_place(a_, Path::enclosing, item), re);
       int exponent = 0;
       if constexpr (layout.scaled) exponent = narrow(re, im);
+      const Squares squares = squares_of(re, im);
       // A place is free once the store from it has been read: refill the one that an earlier item left.
       if (in_bulk() && leader_) device::store_wait_read<layout.lag>();
       if (path_ != Path::tensor) device::sync_warp();
       fetch();
+      range::Verdict verdict;
+      if constexpr (kJudges)  // here, where the transform's products hide what it waits for
+        verdict = range::Judge<layout.dtype, layout.pair, 1>::judge(squares,
+                                                                    limits_of<layout.dtype, false>(a_, item.channel));
       convolve(item.channel, re, im);
       float factor = 1;
       if constexpr (layout.scaled)
         factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
+      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch) |
+                              (layout.scaled && range::leaves_range(exponent, factor)));
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
       advance<P>(a_, item);
       if (++place == layout.tuning.ring) place = 0, parity ^= 1;
     }
     if (in_bulk() && leader_) device::store_wait_read<0>();  // they read this block's shared memory
+    if (noted_.any() && a_.rows_apart) Warp(a_).run_again(noted_);
+  }
+
+  // The second walk, for an object of its own: registers that outlive the first walk would spill there.
+  DANAUS_DEVICE void run_again(NotedItems noted) {
+    if (in_bulk() && leader_) device::store_wait<0>();
+    device::fence_async_global();
+    device::sync_warp();
+    load_registers();
+    noted.for_each(items_.count, [&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
   }
 
  private:
   static constexpr Layout layout = P::layout;
+  // A lone row of bf16 has its own power of two anyway.
+  static constexpr bool kJudges = layout.pair || layout.dtype == Dtype::f16;
   static constexpr int r = layout.radix;
   static constexpr int kAhead = layout.tuning.ring - 1 - layout.lag;  // items that are fetched before they are needed
   using Samples = Words<4>[r];
+  using Squares = range::LaneSquares<(r > 1) + 1>;
 
   DANAUS_DEVICE SharedAddress slab_at(int place) const { return slabs_ + place * layout.slab_bytes; }
   DANAUS_DEVICE SharedAddress barrier_at(int place) const { return barriers_ + 8 * place; }
@@ -263,6 +313,11 @@ class Warp {
       for (int i = 0; i < layout.tuning.ring; ++i) device::barrier_init(barrier_at(i), 1);
     device::fence_async();
     device::sync_block();
+    load_registers();
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+  }
+  DANAUS_DEVICE void load_registers() {
     load_constants(a_.tables, constants_);
     spectrum_.begin({a_.spectrum, a_.tables});
     if constexpr (layout.sparse) {
@@ -272,8 +327,6 @@ class Warp {
              LiveMarks<layout.marks_at>::of(a_.tables, 2 * kr + 1).lanes) != 0)
           live_ |= 1u << kr;
     }
-    device::let_next_grid_begin();
-    device::wait_for_previous_grid();
   }
 
   // And brings one of the next to L2: only where the channel changes, since to ask in fetch() takes 14 of the 207
@@ -353,11 +406,21 @@ class Warp {
     }
   }
 
+  DANAUS_DEVICE void load_block(SharedAddress slab, int nr, Samples& re, Samples& im) const {
+    if constexpr (layout.pair)
+      load_tiles<P>(slab, pair_, nr, re[nr], im[nr]);
+    else
+      re[nr] = device::load_matrices<4, true>(slab + matrix_address<P>(first_, 0, nr));
+  }
+  DANAUS_DEVICE void store_block(SharedAddress slab, int nr, const Samples& re, const Samples& im) const {
+    device::store_matrices<4, true>(slab + matrix_address<P>(first_, 0, nr), re[nr]);
+    if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(first_, 1, nr), im[nr]);
+  }
+
   DANAUS_DEVICE void load(SharedAddress slab, Samples& re, Samples& im) const {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
-      re[nr] = load_tile<P>(slab, 0, nr);
-      if constexpr (layout.pair) im[nr] = load_tile<P>(slab, 1, nr);
+      load_block(slab, nr, re, im);
       if (!pregate()) continue;
       for_each_word(slab, layout.pregate_row, nr, re[nr], im[nr],
                     [](u32 word, u32 gate) { return device::mul2<layout.dtype>(word, gate); });
@@ -377,6 +440,41 @@ class Warp {
       }
       if (has_beyond()) visit(beyond_);
     });
+  }
+
+  DANAUS_DEVICE Squares squares_of(const Samples& re, const Samples& im) const {
+    Squares squares;
+    DANAUS_UNROLL
+    for (int nr = 0; kJudges && nr < r; ++nr) {
+      DANAUS_UNROLL
+      for (int m = 0; m < 4; ++m) {
+        squares.template add<0>(re[nr][m], m);
+        if constexpr (layout.pair) squares.template add<1>(im[nr][m], m);
+      }
+    }
+    if (has_beyond()) squares.template add<0>(beyond_, 0);
+    return squares;
+  }
+  DANAUS_DEVICE void compute_again(const Item& item) {
+    const SharedAddress slab = slab_at(0);
+    const auto row_at = [&](int row) { return slab + row * layout.row_bytes; };
+    const ScaledRows<P, WarpWorker> rows(a_, item);
+    range::RowPowers powers;
+    const range::Limits limits = limits_of<layout.dtype, false>(a_, item.channel);
+    if (!rows.scale(limits, factor_of(a_, item.channel), 0, powers)) return;
+    rows.load_slab(0, powers, row_at);
+    device::sync_warp();
+    hold_spectrum(item.channel);
+    Words<4> re[r], im[r] = {};
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) load_block(slab, nr, re, im);
+    beyond_ = 0;  // rows begin where their samples do
+    convolve(item.channel, re, im);
+    DANAUS_UNROLL
+    for (int nr = 0; nr < r; ++nr) store_block(slab, nr, re, im);
+    device::sync_warp();
+    rows.store_slab(0, powers, factor_of(a_, item.channel), row_at);
+    device::sync_warp();
   }
 
   // From samples to samples; of the right angle the imaginary part is in beyond_, as far as it is wanted.
@@ -408,9 +506,9 @@ class Warp {
 
   // of(words of a block, those of a gate) in their place.
   template <class Of>
-  static DANAUS_DEVICE void for_each_word(SharedAddress slab, int gate_row, int nr, Words<4>& re, Words<4>& im, Of of) {
+  DANAUS_DEVICE void for_each_word(SharedAddress slab, int gate_row, int nr, Words<4>& re, Words<4>& im, Of of) const {
     const auto apply = [&](int row, Words<4>& words) {
-      const Words<4> gate = load_tile<P>(slab, row, nr);
+      const Words<4> gate = device::load_matrices<4, true>(slab + matrix_address<P>(first_, row, nr));
       DANAUS_UNROLL
       for (int m = 0; m < 4; ++m) words[m] = of(words[m], gate[m]);
     };
@@ -431,8 +529,7 @@ class Warp {
           if constexpr (layout.pair) im[nr][m] = scaled::samples_of<layout.dtype>(im[nr][m], factor);
         }
       }
-      device::store_matrices<4, true>(slab + matrix_address<P>(0, nr), re[nr]);
-      if constexpr (layout.pair) device::store_matrices<4, true>(slab + matrix_address<P>(1, nr), im[nr]);
+      store_block(slab, nr, re, im);
     }
     device::fence_async();
     device::sync_warp();
@@ -464,6 +561,8 @@ class Warp {
   const bool leader_;                     // issues the bulk copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
   const ItemRange items_;
+  const SharedAddress first_, pair_;  // the lane's, in a slab: matrix_address(), pair_address()
+  NotedItems noted_;
   Constants<P> constants_;
   ChannelSpectrum<layout.tuning.spectrum, layout.rows, 2 * r, layout.size, 0, layout.marks_at> spectrum_;
   u32 live_ = 0;                       // blocks of a masked spectrum, a bit each

@@ -52,8 +52,8 @@ struct Layout : RowLayout {
   constexpr int live_block(int vector) const { return vector / 2; }  // kr
   int most_pieces = size / 4 / 2;  // it reads marks, 8 bytes of each vector of the spectrum, beside the 512 of these
 
-  // Shared memory: outer twiddles, barriers, a ring of slabs for each warp. Rows of a slab: two of u, later of y,
-  // whatever an item has; then those of the gates.
+  // Shared memory: outer twiddles, barriers, a ring of slabs for each warp. Rows of a slab: two of u, later of
+  // y, whatever an item has; then those of the gates.
   int outer_bytes = 512 * outer_vectors;
   int barriers_begin = outer_bytes;
   int slabs_begin = (barriers_begin + 8 * tuning.warps * tuning.ring + 1023) / 1024 * 1024;

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/families/chain/family.hpp"
+#include "kernels/families/gains.hpp"
 #include "kernels/middle/slots.hpp"
 #include "kernels/tile/table.hpp"
 
@@ -21,6 +22,7 @@ Scales scales(const Layout& l) {
   const double product = s.sixteen * s.sixteen;
   s.first = std::exp2(-std::round(std::log2(product * std::sqrt(l.size))));
   s.direction = product * s.first;
+  require_room(Family::name, {std::sqrt(l.radix), 4 * s.sixteen, s.first, 4 * s.sixteen});
   return s;
 }
 

@@ -19,6 +19,7 @@
 // exchange   in pieces of 16 bytes that the sender writes. In step B blocks write where others have lines of the same
 //            number: a warp does once all blocks' warps of its number have read theirs
 // ahead      the next item's planes come while this one is transformed
+// range      steps A and C leave what outer passes leave (families/outer)
 // error      LongVariant::roundings()
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/long_test.cpp
 #pragma once
@@ -26,6 +27,7 @@
 #include "kernels/families/chain/kernel.hpp"
 #include "kernels/families/cluster/layout.hpp"
 #include "kernels/memory/column.hpp"
+#include "kernels/memory/energies.hpp"
 #include "kernels/tile/rows64.hpp"
 
 namespace danaus::cluster::inline DANAUS_BACKEND {
@@ -105,6 +107,9 @@ class Block {
     return {number / of_channel, kPlanes * (number % of_channel)};
   }
   DANAUS_DEVICE Item item(int i) const { return item_at<P>(a_, items_.first + i); }
+  DANAUS_DEVICE float* energies_of(int i, int slab) const {
+    return a_.energies + 2 * ((items_.first + i) * (layout.columns / 8ll) + unit_of(slab));
+  }
 
   // A place of the ring is one group's, whose warps see each of its turns; or where there is a single slab, the groups'
   // in turn, each of which has a barrier of its own.
@@ -259,15 +264,15 @@ class Block {
         load_by_threads(i, stage, [&] { load(0, kPlanes - 1); });
       }
       if (i > 0) device::barrier_wait_released(layout.slabs_free_at + 8 * slab, (i - 1) & 1);
-      send_columns(slab, rows, own, re, im);
+      send_columns(i, slab, rows, own, re, im);
       if (stage + 1 < layout.stages) own = twiddles_of(unit_of(slab_of_stage(stage + 1)), false);
     }
     device::barrier_arrive(kLinesWritten);
     const int behind = (i + 1) * kPlanesOfItem + layout.tuning.ring;
     fetch(behind - (layout.groups - 1) * kPlanes, behind);
   }
-  DANAUS_DEVICE void send_columns(int slab, const RowConstants<P>& rows, const RowTwiddles<P>& own, u32 (&re)[r][8],
-                                  u32 (&im)[r][8]) const {
+  DANAUS_DEVICE void send_columns(int i, int slab, const RowConstants<P>& rows, const RowTwiddles<P>& own,
+                                  u32 (&re)[r][8], u32 (&im)[r][8]) const {
     const float factor = narrow([&](auto visit) {
       DANAUS_UNROLL
       for (int nr = 0; nr < r; ++nr) {
@@ -278,6 +283,8 @@ class Block {
         }
       }
     });
+    if constexpr (has_energies<P>)
+      if (a_.energies) store_energies<P>(energies_of(i, slab), re, im, factor);
     const SentColumn to(kept(slab), chunk(), rank_);
     rows_there<P, false>(re, im, rows, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
@@ -429,7 +436,7 @@ class Block {
     DANAUS_UNROLL_BY(1)
     for (int stage = 0; stage < layout.stages; ++stage) {
       const int slab = slab_of_stage(stage);
-      columns_back(KeptColumn(kept(slab), chunk()), rows, own);
+      columns_back(i, slab, KeptColumn(kept(slab), chunk()), rows, own);
       if (stage + 1 < layout.stages) own = twiddles_of(unit_of(slab_of_stage(stage + 1)), true);
       device::fence_async();
       device::sync_block();
@@ -442,7 +449,7 @@ class Block {
     if (leader_) device::store_wait_read<0>();
     release_stage(layout.stages - 1);
   }
-  DANAUS_DEVICE void columns_back(const KeptColumn& column, const RowConstants<P>& rows,
+  DANAUS_DEVICE void columns_back(int i, int slab, const KeptColumn& column, const RowConstants<P>& rows,
                                   const RowTwiddles<P>& own) const {
     u32 planes[2][r][8], re[r][8], im[r][8];
     DANAUS_UNROLL
@@ -461,6 +468,8 @@ class Block {
       DANAUS_UNROLL
       for (int n = 0; n < 8; ++n) x[n] = {planes[0][kr][n], planes[1][kr][n]};
     });
+    if constexpr (!layout.scaled)
+      if (a_.energies) note_overflow<P>(energies_of(i, slab), re, im);
     const auto store = [&](int plane, int nr, u32(&tiles)[8]) {
       DANAUS_UNROLL
       for (int n = 0; n < 8; ++n) tiles[n] = scaled::samples_of<layout.dtype>(tiles[n], factor);

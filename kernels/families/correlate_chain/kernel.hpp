@@ -14,6 +14,7 @@
 
 #include "kernels/families/chain/kernel.hpp"
 #include "kernels/families/correlate_chain/layout.hpp"
+#include "kernels/memory/energies.hpp"
 #include "kernels/memory/gradients.hpp"
 #include "kernels/middle/accumulate.hpp"
 
@@ -59,17 +60,17 @@ class Warp {
         device::sync_warp();
       }
       Tiles u[r], dy[r];
-      const float factor = transform(place, 0, u);
-      const float other = transform(place, 1, dy);
+      const float factor = transform(i, place, 0, u);
+      const float other = transform(i, place, 1, dy);
       DANAUS_UNROLL
       for (int n = 0; n < 4 * r; ++n)
         sums_[n].template add<steps.scaled>(u[n / 4][n / 2 % 2][n % 2], dy[n / 4][n / 2 % 2][n % 2], factor * other);
       if constexpr (layout.key.all) {
         device::sync_warp();  // without it the compiler asks for the spectrum before the transforms, and spills
-        if (a_.rows.postgate) convolve<false>(u, slab_at(place, 0));
-        convolve<true>(dy, slab_at(place, 1));
+        if (a_.rows.postgate) convolve<false>(i, u, slab_at(place, 0));
+        convolve<true>(i, dy, slab_at(place, 1));
         float factors[2] = {factor, other};
-        if constexpr (steps.scaled) {
+        if (a_.rows.spectrum_factors) {
           const float of_spectrum = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
           factors[0] *= of_spectrum, factors[1] *= of_spectrum;
         }
@@ -137,8 +138,12 @@ class Warp {
     if (!in_bulk_) device::copy_async_commit();
   }
 
-  // One array of an item; returns what it was divided by.
-  DANAUS_DEVICE float transform(int place, int array, Tiles (&x)[r]) const {
+  DANAUS_DEVICE float* energies_of(int i, int array) const {
+    return a_.energies_of(array, channel_, items_.first + i, 1, 0);
+  }
+
+  // One array of the i-th item; returns what it was divided by.
+  DANAUS_DEVICE float transform(int i, int place, int array, Tiles (&x)[r]) const {
     Words<4> re[r], im[r] = {};
     const auto visit_tiles = [&](int at, auto visit) {
       DANAUS_UNROLL
@@ -162,6 +167,8 @@ class Warp {
           }
         }
       }));
+    if constexpr (has_energies<S>)
+      if (a_.energies) store_energies<S>(energies_of(i, array), re, im, factor);
     chain::samples_there<S>(re, im, constants_, x);
     if constexpr (steps.outer_vectors > 0) chain::outer_twiddles<S, false>(x);
     DANAUS_UNROLL
@@ -174,7 +181,7 @@ class Warp {
 
   // The convolution of what has become x, without what the samples were divided by, to the slab at `to`.
   template <bool conjugate>
-  DANAUS_DEVICE void convolve(Tiles (&x)[r], SharedAddress to) const {
+  DANAUS_DEVICE void convolve(int i, Tiles (&x)[r], SharedAddress to) const {
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
       const auto spectrum = [&](int vector) {
@@ -192,6 +199,8 @@ class Warp {
       chain::real_rows_back<S>(x[0], constants_, re[0]);
     else
       chain::transform_blocks_back<S>(x, re, im);
+    if constexpr (!steps.scaled)
+      if (a_.energies) note_overflow<S>(energies_of(i, conjugate), re, im);
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
       device::store_matrices<4, true>(to + chain::matrix_address<S>(0, nr), re[nr]);

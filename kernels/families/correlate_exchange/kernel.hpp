@@ -32,6 +32,7 @@
 
 #include "kernels/families/correlate_exchange/layout.hpp"
 #include "kernels/families/exchange/kernel.hpp"
+#include "kernels/memory/energies.hpp"
 #include "kernels/memory/gradients.hpp"
 #include "kernels/middle/accumulate.hpp"
 
@@ -143,8 +144,10 @@ class Block {
     groups_ = {load_matrix(a_.rows.tables, vector), load_matrix(a_.rows.tables, vector + 1)};
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
-    if constexpr (layout.key.all && lines.scaled)
-      spectrum_factor_ = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
+    if constexpr (layout.key.all)
+      if (a_.rows.spectrum_factors)
+        factors_[0] = factors_[1] = spectrum_factor_ =
+            float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
     if (kShares > 1) device::sync_cluster();
   }
 
@@ -166,6 +169,10 @@ class Block {
 
   // Whether an item's samples and gates stay in the ring until its gradients have been stored.
   DANAUS_DEVICE bool samples_stay() const { return layout.samples_stay && in_bulk_; }
+
+  DANAUS_DEVICE float* energies_of(int i, int array, int unit) const {
+    return a_.energies_of(array, channel_, items_.first + i, steps.units, unit);
+  }
 
   // Lines of the item that had the i-th's room have been read, in all blocks of the cluster; and this warp has read
   // its own.
@@ -294,7 +301,10 @@ class Block {
     }
     before_writing();
     const SharedAddress exponent_at = exponents_of(i, array) + 4 * unit;
-    exchange::narrow_unit<S, false>(re, im, exponent_at);
+    const int narrowed = exchange::narrow_unit<S, false>(re, im, exponent_at);
+    if constexpr (has_energies<S>)
+      if (a_.energies)
+        store_energies<S>(energies_of(i, array, unit), re, im, steps.scaled ? scaled::power_of_two(narrowed) : 1);
     const SharedAddress kept = kept_of(i) + kept_at(array, slab, 0);
     if constexpr (kShares == 1) {
       store_unit(Column<S>(kept, kept + steps.row_bytes, chunk), re, im, own);
@@ -505,6 +515,8 @@ class Block {
         DANAUS_UNROLL
         for (int n = 0; n < 8; ++n) x[n] = {re_in[n], im_in[n]};
       });
+      if constexpr (!steps.scaled)
+        if (a_.energies) note_overflow<S>(energies_of(i, array, unit), re, im);
       DANAUS_UNROLL
       for (int nr = 0; nr < steps.radix; ++nr) {
         column.store(0, nr, re[nr]);

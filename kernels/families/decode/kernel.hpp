@@ -41,7 +41,7 @@ DANAUS_DEVICE void next(const Arguments& a) {
     const Words<1> u =
         device::load_global<2>(back == 0 ? sample_at(a.from, row) : sample_at(a.window, 1ll * place * a.rows + row));
     const Words<1> k = device::load_global<4>(a.taps + 1ll * back * a.channels + row % a.channels);
-    sum += device::lower_float<T>(u[0]) * float_of(k[0]);
+    sum = device::fma(device::lower_float<T>(u[0]), float_of(k[0]), sum);
     device::count_fp32(2);
     if (back != 0) continue;
     device::store_global<2>(sample_at(a.window, 1ll * place * a.rows + row), u);
@@ -71,7 +71,7 @@ DANAUS_DEVICE void dot(const Arguments& a) {
   DANAUS_UNROLL_BY(8)
   for (long long back = 1 + lane; back <= most; back += 32) {
     const Words<1> u = device::load_global<2>(sample_at(history, a.position - back));
-    sum += device::lower_float<T>(u[0]) * float_of(device::load_global<4>(taps + back)[0]);
+    sum = device::fma(device::lower_float<T>(u[0]), float_of(device::load_global<4>(taps + back)[0]), sum);
     device::count_fp32(2);
   }
   DANAUS_UNROLL

@@ -85,7 +85,7 @@ class Row {
       for (int s = 0; s < 8; ++s) {
         sums[s] = bias_;
         DANAUS_UNROLL
-        for (int m = 0; m < kTaps; ++m) sums[s] += taps_[m] * u[8 + s - kSkipped - m];
+        for (int m = 0; m < kTaps; ++m) sums[s] = device::fma(taps_[m], u[8 + s - kSkipped - m], sums[s]);
       }
       device::count_fp32(8 * kTaps);
       Words<4> y;
@@ -97,7 +97,7 @@ class Row {
         for (int s = 0; s < 8; ++s) {
           const float x = s % 2 ? device::upper_float<T>(beside[s / 2]) : device::lower_float<T>(beside[s / 2]);
           DANAUS_UNROLL
-          for (int m = 0; m < kTaps; ++m) lags_[m] += x * u[8 + s - kSkipped - m];
+          for (int m = 0; m < kTaps; ++m) lags_[m] = device::fma(x, u[8 + s - kSkipped - m], lags_[m]);
           all_ += a.lead > 0 ? u[s] : u[8 + s];  // dy at n: a filter from its end on looks ahead by a chunk at most
         }
         device::count_fp32(8 * (kTaps + 1));
@@ -264,8 +264,8 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
           DANAUS_UNROLL
           for (int m = 0; m < kTaps; ++m) {
             const float u = window[(i - m + kStageSamples) % kTaps][c];
-            sums[c] += taps[m][c] * u;
-            if constexpr (kCorrelates) lags[m][c] += x[c] * u;
+            sums[c] = device::fma(taps[m][c], u, sums[c]);
+            if constexpr (kCorrelates) lags[m][c] = device::fma(x[c], u, lags[m][c]);
           }
           if constexpr (kCorrelates) all[c] += newest[c];
         }

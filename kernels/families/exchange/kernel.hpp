@@ -9,6 +9,9 @@
 // shapes     u, y, gates [B, H, L], L <= N; one block takes two batch rows (pair fold) or one row (right angle, plain)
 // types      samples f16 or bf16; arithmetic f16, which rounds every product of matrices; bf16 samples become f16 by
 //            powers of two, one for each unit of step A, which step B makes those of the item (tile/scaled.hpp)
+// range      a first walk over a block's items notes those whose energies a transform has no room for, or of whose rows
+//            one is much quieter in some unit (tile/range.hpp); a second one computes these with a power of two for
+//            each row, unless exact sums say that the first one was right
 // scaling    unitary up to a power of two; the power is in the DFT matrices and twiddles, the rest in the spectrum
 // steps      A  one 16-byte column of samples (8 n4) over all 64 r rows a unit: DFT over (nr,) n1 | twiddle | DFT8 n2 |
 //               in place
@@ -36,6 +39,8 @@
 
 #include "kernels/families/exchange/gates.hpp"
 #include "kernels/families/exchange/steps.hpp"
+#include "kernels/memory/scaled_rows.hpp"
+#include "kernels/memory/walks.hpp"
 #include "kernels/middle/multiply.hpp"
 
 namespace danaus::exchange::inline DANAUS_BACKEND {
@@ -57,6 +62,12 @@ struct Nothing {
 };
 
 // One block of the kernel. A slab's place in the ring is `place`; that of an item is the place of its first slab.
+// Of the class of a block: what comes after the first walk.
+template <class Block>
+DANAUS_CALLED void finish(const ConvolutionArguments& a, NotedItems noted) {
+  Block(a).finish(noted);
+}
+
 template <class P, Path path>
 class Block {
  public:
@@ -77,8 +88,9 @@ class Block {
     if (items_.count > 0) copy_spectrum(first_.channel);
     device::copy_async_commit();
     if constexpr (path == Path::threads || path == Path::any)
-      if (path_ == Path::threads) return run_by_threads();
+      if (path_ == Path::threads) run_by_threads();
     if constexpr (path != Path::threads) {
+      if (path == Path::any && !in_bulk()) return finish_items();
       switch (layout.tuning.order) {
         case Order::in_turn: run_in_turn(); break;
         case Order::slab_by_slab: run_slab_by_slab(); break;
@@ -87,10 +99,25 @@ class Block {
       }
       if (leader_) device::store_wait_read<0>();  // they read this block's shared memory
     }
+    finish_items();
+  }
+
+  // The second walk over items that a warp has noted.
+  DANAUS_DEVICE void finish(NotedItems of_warp) {
+    of_warp.share(layout.notes_begin, warp_);
+    device::sync_block();
+    if (!NotedItems::any_of_block<layout.tuning.warps>(layout.notes_begin)) return;
+    if (in_bulk() && leader_) device::store_wait<0>();
+    device::fence_async_global();
+    const NotedItems noted = NotedItems::of_block<layout.tuning.warps>(layout.notes_begin);
+    load_registers();
+    noted.for_each(items_.count, [&](int number) { compute_again(item_at<P>(a_, items_.first + number)); });
   }
 
  private:
   static constexpr Layout layout = P::layout;
+  // A lone row of bf16 has its own power of two anyway.
+  static constexpr bool kJudges = layout.pair || layout.dtype == Dtype::f16;
   using Worker = BlockWorker<layout.threads>;
   static constexpr SharedAddress kStored = 8 * (layout.tuning.ring + layout.tuning.gate_ring);  // barrier
   static constexpr SharedAddress kSpectrum = kStored + 8;                                       // barrier
@@ -108,6 +135,11 @@ class Block {
   DANAUS_DEVICE bool postgate() const { return layout.gated && a_.postgate; }
   DANAUS_DEVICE bool is_enclosing() const { return !layout.pair && encloses(path_); }
 
+  // Called, not inlined: what it needs of the block would stay in registers all along.
+  DANAUS_DEVICE void finish_items() const {
+    if (a_.rows_apart) exchange::finish<Block>(a_, noted_);
+  }
+
   // Barriers, constants.
   DANAUS_DEVICE void prepare() {
     if (leader_ && in_bulk()) {
@@ -120,11 +152,18 @@ class Block {
     for (int i = device::thread_index(); i < layout.table_bytes / 16; i += layout.threads)
       device::store_shared<16>(layout.table_begin + 16 * i,
                                device::load_constant<16>(a_.tables + 128 * layout.shared_table + 4 * i));
-    spectrum_.begin({a_.spectrum, a_.tables});
-    if constexpr (layout.sparse) find_live();  // before constants take the registers
+    if constexpr (layout.sparse)
+      spectrum_.find_pieces({a_.spectrum, a_.tables},
+                            [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); });
     device::fence_async();
     device::sync_block();
-
+    load_registers();
+    device::let_next_grid_begin();
+    device::wait_for_previous_grid();
+  }
+  DANAUS_DEVICE void load_registers() {
+    spectrum_.begin({a_.spectrum, a_.tables});
+    if constexpr (layout.sparse) find_live();  // before constants take the registers
     load_constants<P>(a_.tables, constants_);
     if constexpr (!layout.several_groups) {
       DANAUS_UNROLL
@@ -147,14 +186,10 @@ class Block {
       const int group = device::lane_index() / 4 / layout.rows_per_line;  // of k1
       live_rows_.lane = (group <= layout.groups / 2) | (group < layout.groups / 2 ? ~1u : 0);
     }
-    device::let_next_grid_begin();
-    device::wait_for_previous_grid();
   }
 
   // What the marks of the spectrum leave to compute.
   DANAUS_DEVICE void find_live() {
-    const auto vector_of = [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); };
-    spectrum_.find_pieces({a_.spectrum, a_.tables}, vector_of);
     const auto lanes_of = [&](int vector) { return LiveMarks<layout.marks_at>::of(a_.tables, vector).lanes; };
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
@@ -315,10 +350,28 @@ class Block {
     device::sync_warp();
   }
 
-  // Step A, calling after(j) when this warp's unit j is done.
+  // Judges the item of which this warp has units: with the last of them, or each of its own power of two by itself.
+  struct Judged {
+    static constexpr bool kJudges = Block::kJudges;
+    static constexpr int kParts = layout.scaled ? layout.units : layout.tuning.warps;
+    const Block& block;
+    int channel;
+    bool is_last;
+    range::LaneSquares<2>& squares;
+    range::Verdict& verdict;
+    DANAUS_DEVICE void operator()() const {
+      if (!layout.scaled && !is_last) return;
+      const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(block.a_, channel);
+      verdict = range::Judge<layout.dtype, layout.pair, kParts>::judge(squares, limits);
+      squares = {};
+    }
+  };
+
+  // Step A of the block's item of that number, calling after(j) when this warp's unit j is done.
   template <class After>
-  DANAUS_DEVICE void transform(Item item, int place, u32 parity, After after) {
+  DANAUS_DEVICE void transform(Item item, int number, int place, u32 parity, After after) {
     const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
+    range::LaneSquares<2> squares;
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       Words<4> tail{};
@@ -341,12 +394,16 @@ class Block {
         for (int i = 0; i < 4; ++i) words[i] &= present;
         return words;
       };
+      const Column<P> column = column_of(place, unit);
+      range::Verdict verdict;
+      const Judged judged{*this, item.channel, j == layout.units_per_warp - 1, squares, verdict};
       if (has_beyond(unit))
-        transform_column<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, there_, tail,
-                                          kExponents + 4 * unit, cut);
+        transform_column<P, !layout.pair, Walk::first>(a_, column, gate, constants_, there_, tail,
+                                                       kExponents + 4 * unit, cut, LiveRows<P>(), judged);
       else
-        transform_column<P, false>(a_, column_of(place, unit), gate, constants_, there_, tail, kExponents + 4 * unit,
-                                   cut, live_rows_);
+        transform_column<P, false, Walk::first>(a_, column, gate, constants_, there_, tail, kExponents + 4 * unit, cut,
+                                                live_rows_, judged);
+      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch));
       after(j);
     });
   }
@@ -359,12 +416,14 @@ class Block {
       const Gate<P> gate = gate_of(postgate(), a_.postgate, item, unit);
       Words<4> tail{};
       if (has_beyond(unit)) {
-        transform_column_back<P, !layout.pair>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail);
+        transform_column_back<P, !layout.pair, Walk::first>(a_, column_of(place, unit), gate, constants_, back_,
+                                                            factor_, tail);
         const RowPlace row = row_place(a_, Path::enclosing, item);
         tail = postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, row)) : samples_of<P>(tail, factor_);
         if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
       } else {
-        transform_column_back<P, false>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail, live_rows_);
+        transform_column_back<P, false, Walk::first>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail,
+                                                     live_rows_);
       }
       after(j);
     });
@@ -388,6 +447,9 @@ class Block {
   }
   DANAUS_DEVICE void hold_spectrum(int channel) {
     if (kCopiesSpectrum && in_bulk()) return;
+    hold_spectrum_by_threads(channel);
+  }
+  DANAUS_DEVICE void hold_spectrum_by_threads(int channel) {
     spectrum_.hold(
         {a_.spectrum, a_.tables}, channel, [&](int i) { return spectrum_vector(i / kVectors, i % kVectors); },
         [&](int i) { return is_live(i / kVectors); });
@@ -435,12 +497,17 @@ class Block {
 
   // Step B, calling after(batch) when a batch of lines is done. Spectra are asked for a batch ahead, the first by the
   // caller.
-  template <class After>
-  DANAUS_DEVICE void convolve(int place, int channel, Spectra& ahead, After after) {
+  template <Walk walk = Walk::first, class After>
+  DANAUS_DEVICE void convolve(int number, int place, int channel, Spectra& ahead, After after) {
     u32 unit_scales[layout.slabs] = {};
-    if constexpr (layout.scaled)
-      factor_ = scaled::power_of_two(scale_units<P>(kExponents, unit_scales)) *
-                spectrum_.factor(a_.spectrum_factors, channel);
+    if constexpr (walk == Walk::again) {
+      DANAUS_UNROLL
+      for (u32& scale : unit_scales) scale = Sine::k90;  // 1
+    } else if constexpr (layout.scaled) {
+      const int exponent = scale_units<P>(kExponents, unit_scales);
+      factor_ = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, channel);
+      noted_.note(number, range::leaves_range(exponent, factor_));
+    }
     DANAUS_UNROLL
     for (int batch = 0; batch < layout.batches; ++batch) {
       Spectra spectra;
@@ -471,6 +538,43 @@ class Block {
     gates_.turn();
   }
 
+  DANAUS_DEVICE void compute_again(const Item& item) {
+    const auto for_each_slab = [&](auto visit) {
+      DANAUS_UNROLL_BY(1)
+      for (int s = 0; s < layout.slabs; ++s) visit(s, [=](int row) { return row_at(0, s, row); });
+    };
+    device::sync_block();  // the slabs, and what the sums need, are free
+    const ScaledRows<P, Worker> rows(a_, item);
+    range::RowPowers powers;
+    const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(a_, item.channel);
+    if (!rows.scale(limits, factor_of(a_, item.channel), layout.notes_begin, powers)) return;
+    for_each_slab([&](int s, auto of_row) { rows.load_slab(s, powers, of_row); });
+    hold_spectrum_by_threads(item.channel);
+    device::sync_block();
+    for_each_unit([&](int j) {
+      const int unit = warp_ + layout.tuning.warps * j;
+      if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
+      transform_column<P, false, Walk::again>(
+          a_, column_of(0, unit), Gate<P>{}, constants_, there_, {}, kExponents,
+          [](int, int, Words<4> words) { return words; }, live_rows_, NoJudge());
+    });
+    Spectra ahead;
+    load_spectra(item.channel, 0, ahead);
+    device::sync_block();
+    convolve<Walk::again>(0, 0, item.channel, ahead, Nothing());
+    device::sync_block();
+    for_each_unit([&](int j) {
+      const int unit = warp_ + layout.tuning.warps * j;
+      if constexpr (!layout.tuning.unit_in_registers) back_ = load_unit<P>(a_.tables, unit, true);
+      Words<4> unused{};
+      transform_column_back<P, false, Walk::again>(a_, column_of(0, unit), Gate<P>{}, constants_, back_, 1, unused,
+                                                   live_rows_);
+    });
+    device::sync_block();
+    const float factor = factor_of(a_, item.channel);
+    for_each_slab([&](int s, auto of_row) { rows.store_slab(s, powers, factor, of_row); });
+  }
+
   // A(n) | B(n) | A back(n) |
   DANAUS_DEVICE void run_in_turn() {
     Item item = first_;
@@ -478,7 +582,7 @@ class Block {
     u32 parity = 0;
     for (int number = 0; number < items_.count; ++number) {
       hold_spectrum(item.channel);
-      transform(item, place, parity, [&](int j) {
+      transform(item, number, place, parity, [&](int j) {
         if (j == 0) refill<layout.lag * layout.slabs>((number - layout.lag) * layout.slabs);
         release_pregate_of_unit();
       });
@@ -487,7 +591,7 @@ class Block {
       load_spectra(item.channel, 0, ahead);
       device::sync_block();
       release_pregate();
-      convolve(place, item.channel, ahead, Nothing());
+      convolve(number, place, item.channel, ahead, Nothing());
       device::sync_block();
       copy_next_spectrum(item, number);
       transform_back(item, place, Nothing());
@@ -510,7 +614,7 @@ class Block {
       const int done = number * layout.slabs;
       hold_spectrum(item.channel);
       refill<kSlabsStored>(done - kSlabsStored);
-      transform(item, place, parity, [&](int j) {
+      transform(item, number, place, parity, [&](int j) {
         if (j == 0 && layout.refills_between) refill(done);
         release_pregate_of_unit();
       });
@@ -520,7 +624,7 @@ class Block {
       load_spectra(item.channel, 0, ahead);
       device::sync_block();
       release_pregate();
-      convolve(place, item.channel, ahead, Nothing());
+      convolve(number, place, item.channel, ahead, Nothing());
       device::sync_block();
       copy_next_spectrum(item, number);
       transform_back(item, place, [&](int j) {
@@ -553,7 +657,7 @@ class Block {
       }
       Spectra ahead;
       if (begins) {
-        transform(item, place, parity, Nothing());
+        transform(item, number, place, parity, Nothing());
         if (pregate() && gates_in_ring()) gates_.turn();
         hold_spectrum(item.channel);
         wait_for_spectrum(item.channel);
@@ -564,7 +668,7 @@ class Block {
       if (postgate() && gates_in_ring() && ends) release_gates(layout.slabs);
       if (ends) store_slabs(before, place_before, 0, layout.slabs);
       if (begins)
-        convolve(place, item.channel, ahead, [&](int batch) {
+        convolve(number, place, item.channel, ahead, [&](int batch) {
           if (kLate && batch == min(1, layout.batches - 1)) refill(number * layout.slabs);
         });
       device::sync_block();
@@ -584,13 +688,13 @@ class Block {
       device::copy_async_wait<0>();
       device::sync_block();
       hold_spectrum(item.channel);
-      transform(item, place, parity, [&](int j) {
+      transform(item, number, place, parity, [&](int j) {
         if (j == 0) refill((number - layout.lag) * layout.slabs);
       });
       Spectra ahead;
       load_spectra(item.channel, 0, ahead);
       device::sync_block();
-      convolve(place, item.channel, ahead, Nothing());
+      convolve(number, place, item.channel, ahead, Nothing());
       device::sync_block();
       transform_back(item, place, Nothing());
       device::sync_block();
@@ -622,6 +726,7 @@ class Block {
   float factor_ = 0;          // of the item between steps B and A back
   int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
+  NotedItems noted_;
 };
 
 template <class P, Path path>

@@ -122,6 +122,8 @@ struct Layout : RowLayout {
   int spectrum_numbers = 128 * live_pairs * slabs;             // of a channel
   int most_pieces = spectrum_numbers / 4 * tuning.live / 100;  // that a sparse kernel takes of it
 
+  bool range_parts = may_have_range_parts(key.fold, size);
+
   // Tables, in vectors of four words a lane.
   int eight_at = 0;                             // DFT8 n1, DFT n3
   int sixteen_at = eight_at + 2;                // DFT16: even, odd, odd transposed
@@ -136,11 +138,12 @@ struct Layout : RowLayout {
   int table_vectors = unit_at + 2 * units * unit_vectors;
   int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
 
-  // Shared memory: barriers, exponents of the units of step A (bf16), a channel's spectrum, a table for step B, the
-  // ring of slabs, the ring of gates. Where one item at a time is between A and A back, the imaginary rows of the right
-  // angle have one place for all items, and a place of the ring holds real ones alone.
+  // Shared memory: barriers, exponents of the units of step A (bf16), notes, a channel's spectrum, a table for step B,
+  // the ring of slabs, the ring of gates. Where one item at a time is between A and A back, the imaginary rows of the
+  // right angle have one place for all items, and a place of the ring holds real ones alone.
   int shared_table = several_groups ? group_at : line_at;  // vectors from here on
   int exponents_begin = 512;
+  int notes_begin = exponents_begin + (4 * units + 7) / 8 * 8;  // 8 bytes a warp: memory/walks.hpp
   int numbers_begin = 1024;  // of a masked spectrum, whose pieces are packed (middle/multiply.hpp)
   int numbers_bytes = sparse ? kNumbersOfVector * live_pairs * slabs + kZeroBytes : 0;
   int spectrum_begin = numbers_begin + (numbers_bytes + 1023) / 1024 * 1024;
@@ -171,7 +174,8 @@ struct Layout : RowLayout {
     if (columns != 8 && columns != 16 && columns != 32 && columns % 64 != 0) return "columns: 8, 16, 32 or times 64";
     if (row_bytes % 1024 != 0) return "row_bytes: whole swizzle patterns, so that both rows are swizzled alike";
     if (8 * (t.ring + t.gate_ring + 2) > exponents_begin) return "ring: barriers stand before the exponents";
-    if (exponents_begin + 4 * units > numbers_begin) return "columns: exponents of the units stand before the spectrum";
+    if (notes_begin + 8 * t.warps > numbers_begin)
+      return "columns: exponents of units and notes stand before the spectrum";
     if (slabs_begin % 1024 != 0) return "slabs_begin: slabs are swizzled by their addresses";
     if (units % t.warps != 0) return "warps: each takes the same number of columns, always the same ones";
     if (lines % (2 * t.warps) != 0) return "warps: each takes whole pairs of lines";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/families/exchange/gates.hpp"
+#include "kernels/tile/range.hpp"
 #include "kernels/tile/rows64.hpp"
 
 namespace danaus::exchange::inline DANAUS_BACKEND {
@@ -77,10 +78,10 @@ struct LiveRows {
 // bf16 samples of a unit to f16, by a power of two of its own, whose exponent is left at `exponent_at`. `beyond`: real
 // rows have an imaginary part in nr = 0.
 template <class P, bool beyond>
-DANAUS_DEVICE void narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8],
-                               SharedAddress exponent_at) {
+DANAUS_DEVICE int narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layout.radix][8], SharedAddress exponent_at) {
+  int exponent = 0;
   if constexpr (P::layout.scaled) {
-    const int exponent = scaled::narrow_all([&](auto visit) {
+    exponent = scaled::narrow_all([&](auto visit) {
       DANAUS_UNROLL
       for (int nr = 0; nr < P::layout.radix; ++nr) {
         DANAUS_UNROLL
@@ -92,16 +93,37 @@ DANAUS_DEVICE void narrow_unit(u32 (&re)[P::layout.radix][8], u32 (&im)[P::layou
     });
     if (device::lane_index() == 0) device::store_shared<4>(exponent_at, {static_cast<u32>(exponent)});
   }
+  return exponent;
+}
+
+// Which walk over a block's items: the first one, or that of items that it has noted, whose samples are f16 with powers
+// of two of their rows.
+enum class Walk { first, again };
+
+// What becomes of the squares that a first walk sums (tile/range.hpp): here nothing.
+struct NoJudge {
+  static constexpr bool kJudges = false;
+};
+
+DANAUS_DEVICE void add_squares(range::LaneSquares<2>& squares, int row, const u32 (&tiles)[8]) {
+  DANAUS_UNROLL
+  for (int i = 0; i < 8; ++i) {
+    if (row == 0)
+      squares.template add<0>(tiles[i], i);
+    else
+      squares.template add<1>(tiles[i], i);
+  }
 }
 
 // Step A on one unit, in place. `cut` is called with (nr, b) and words that are read, and gives them without what is
 // not the row's. `beyond`: of the unit that has the first samples, `tail` are those beyond N (RowPlace in
 // memory/rows.hpp), a chunk of them in the first lane, zeros in others. `live`: what step B reads of what
-// is written (LiveRows).
-template <class P, bool beyond, class Cut>
+// is written (LiveRows). Squares of all samples are added to judge.squares; then judge() is called, before anything is
+// written.
+template <class P, bool beyond, Walk walk, class Cut, class Judge>
 DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<P>& column, const Gate<P>& pregate,
                                     const Constants<P>& c, const RowTwiddles<P>& own, Words<4> tail,
-                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live = {}) {
+                                    SharedAddress exponent_at, Cut cut, LiveRows<P> live, Judge judge) {
   u32 re[P::layout.radix][8], im[P::layout.radix][8] = {};
   const auto load = [&](int row, int nr, u32(&tiles)[8]) {
     Words<4> words[2];
@@ -112,14 +134,27 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
       words[b] = cut(nr, b, words[b]);
     }
     column.unpack(words[0], words[1], tiles);
+    // Of bf16 once they are f16.
+    if constexpr (Judge::kJudges && !P::layout.scaled) add_squares(judge.squares, row, tiles);
   };
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
     load(0, nr, re[nr]);
     if constexpr (P::layout.pair) load(1, nr, im[nr]);
   }
-  if constexpr (beyond) column.unpack(tail, {}, im[0]);
-  narrow_unit<P, beyond>(re, im, exponent_at);
+  if constexpr (beyond) {
+    column.unpack(tail, {}, im[0]);
+    if constexpr (Judge::kJudges) add_squares(judge.squares, 0, im[0]);
+  }
+  if constexpr (walk == Walk::first) narrow_unit<P, beyond>(re, im, exponent_at);
+  if constexpr (Judge::kJudges) {
+    if constexpr (P::layout.scaled) {
+      DANAUS_UNROLL
+      for (int nr = 0; nr < P::layout.radix; ++nr)
+        add_squares(judge.squares, 0, re[nr]), add_squares(judge.squares, 1, im[nr]);
+    }
+    judge();
+  }
   const auto store = [&](int kr, const Complex2(&x)[8]) {
     if (!live.of_lane(kr)) return;
     u32 re_out[8], im_out[8];
@@ -132,7 +167,7 @@ DANAUS_DEVICE void transform_column(const ConvolutionArguments& a, const Column<
 }
 
 // The inverse. What step B did not write is zero.
-template <class P, bool beyond>
+template <class P, bool beyond, Walk walk>
 DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Column<P>& column,
                                          const Gate<P>& postgate, const Constants<P>& c, const RowTwiddles<P>& own,
                                          float factor, Words<4>& tail, LiveRows<P> live = {}) {
@@ -150,8 +185,13 @@ DANAUS_DEVICE void transform_column_back(const ConvolutionArguments& a, const Co
   }
   DANAUS_UNROLL
   for (int nr = 0; nr < P::layout.radix; ++nr) {
-    store_samples<P>(column, postgate, a, 0, nr, factor, re[nr]);
-    if constexpr (P::layout.pair) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
+    if constexpr (walk == Walk::again) {  // as f16
+      column.store(0, nr, re[nr]);
+      if constexpr (P::layout.pair) column.store(1, nr, im[nr]);
+    } else {
+      store_samples<P>(column, postgate, a, 0, nr, factor, re[nr]);
+      if constexpr (P::layout.pair) store_samples<P>(column, postgate, a, 1, nr, factor, im[nr]);
+    }
   }
 }
 

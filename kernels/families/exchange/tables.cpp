@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "kernels/families/exchange/family.hpp"
+#include "kernels/families/gains.hpp"
 #include "kernels/middle/slots.hpp"
 #include "kernels/tile/rows64_table.hpp"
 
@@ -31,6 +32,13 @@ Scales scales(const Layout& l) {
   }
   s.first = std::exp2(-std::round(std::log2(product * std::sqrt(l.size))));
   s.direction = product * s.first;
+  const double of_eight = std::sqrt(8) * s.eight, of_sixteen = 4 * s.sixteen;
+  const double over_slabs = std::sqrt(l.columns16 ? l.slabs / 2 : l.slabs);
+  const double of_columns = l.columns16 ? of_sixteen : std::sqrt(l.column_chunks) * s.columns;
+  require_room(Family::name,
+               {l.rows16 ? 1 : std::sqrt(l.radix), l.rows16 ? of_sixteen : of_eight, s.first, of_eight, over_slabs,
+                of_columns, s.inner, of_eight},
+               l.half ? 2 : 1);
   return s;
 }
 

@@ -13,12 +13,15 @@
 // scaling    unitary up to a power of two, in the twiddle
 // memory     a block keeps its columns, and their twiddles, while items go by through a ring of tiles; a gate meets
 //            samples on their way between global and shared memory
+// range      the pass there leaves energies of rows, the pass back in f16 says what is not finite: families/rescaled
+//            computes doubtful items once more
 // error      counted by roundings_of_pass() each way
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/outer_test.cpp
 #pragma once
 
 #include "kernels/families/outer/layout.hpp"
 #include "kernels/memory/column.hpp"
+#include "kernels/memory/energies.hpp"
 #include "kernels/tile/fp32.hpp"
 #include "kernels/tile/rows64.hpp"
 #include "kernels/tile/scaled.hpp"
@@ -114,7 +117,7 @@ class Block {
       device::copy_async_wait<layout.tuning.ring - 2>();
       device::sync_block();  // and what was stored from the place before this one has been read
       load_next(place == 0 ? layout.tuning.ring - 1 : place - 1, i + layout.tuning.ring - 1 < count);
-      transform(place);
+      transform(item, place);
       device::sync_block();
       store(item, place);
       advance(item, further);
@@ -254,19 +257,22 @@ class Block {
     }
   }
 
-  DANAUS_DEVICE void transform(int place) const {
+  DANAUS_DEVICE void transform(const Item& item, int place) const {
     DANAUS_UNROLL
     for (int i = 0; i < layout.warp_sides; ++i) {
       const SharedAddress from = address_of(place) + side_of_warp(i) * layout.side_bytes;
       const Column<P> column(from, from + layout.row_bytes, warp_ % 8);
+      const int unit = 8 * (layout.tuning.sides * tile_ + side_of_warp(i)) + warp_ % 8;
+      const long long number = 1ll * item.channel * a_.items_of_channel + item.number;
+      float* const energies = a_.energies ? a_.energies + 2 * (number * (a_.columns / 8) + unit) : nullptr;
       if constexpr (back)
-        transform_back(column, own_[i]);
+        transform_back(column, own_[i], energies);
       else
-        transform_there(column, own_[i]);
+        transform_there(column, own_[i], energies);
     }
   }
 
-  DANAUS_DEVICE void transform_there(const Column<P>& column, const RowTwiddles<P>& own) const {
+  DANAUS_DEVICE void transform_there(const Column<P>& column, const RowTwiddles<P>& own, float* energies) const {
     u32 re[r][8], im[r][8] = {};
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
@@ -274,6 +280,8 @@ class Block {
       if constexpr (layout.pair) column.load(1, nr, im[nr]);
     }
     const float factor = narrow<layout.pair>(re, im);
+    if constexpr (has_energies<P>)
+      if (energies) store_energies<P>(energies, re, im, factor);
     rows_there<P, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       Complex2 split[8];
@@ -289,7 +297,7 @@ class Block {
     });
   }
 
-  DANAUS_DEVICE void transform_back(const Column<P>& column, const RowTwiddles<P>& own) const {
+  DANAUS_DEVICE void transform_back(const Column<P>& column, const RowTwiddles<P>& own, float* energies) const {
     u32 planes[2][r][8], re[r][8], im[r][8];
     DANAUS_UNROLL
     for (int kr = 0; kr < r; ++kr) {
@@ -303,6 +311,8 @@ class Block {
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) x[i] = times<true>({planes[0][kr][i], planes[1][kr][i]}, split[i]);
     });
+    if constexpr (!layout.scaled)
+      if (energies) note_overflow<P>(energies, re, im);
     const auto store = [&](int row, int nr, u32(&tiles)[8]) {
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) tiles[i] = scaled::samples_of<layout.dtype>(tiles[i], factor);

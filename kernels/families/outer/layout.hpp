@@ -87,9 +87,13 @@ struct Arguments {
   const std::uint32_t* slots;   // [N1] where a row k_hi stands among those that there are, or ~0; null where all are
   int batch, channels, length;
   int first_channel, channel_count;  // the chunk's
-  int columns;                       // N2, a multiple of a tile's
-  int rows;                          // of N1, that there are
-  bool aligned;                      // rows begin at 16 bytes and are whole chunks
+  // [items, N2 / 8, 2]: of each item, unit of eight columns and row, of the pass there the energy of its samples; NaN
+  // from the pass back on where results are not finite. Null: none.
+  float* energies;
+  int items_of_channel;  // there
+  int columns;           // N2, a multiple of a tile's
+  int rows;              // of N1, that there are
+  bool aligned;          // rows begin at 16 bytes and are whole chunks
 };
 
 }  // namespace danaus::outer

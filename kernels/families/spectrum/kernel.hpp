@@ -14,9 +14,11 @@
 //            circular by the right angle: the taps once more L samples before, where a^N = i makes them
 //            z[n] -= i k[n - (N - L)]. Then the real part of lo + i hi is the circular convolution
 // types      k fp32, f16 or bf16; arithmetic fp32; spectrum f16
-// scaling    by an argument, at the end; marks of frequencies, of the pair fold alone, there too. For bf16 samples,
-//            whose filter may be of any size, each channel's also by a power of two near the sum of its taps'
-//            magnitudes, which no frequency exceeds: the factor by which the convolution multiplies again
+// scaling    by an argument, at the end; marks of frequencies, of the pair fold alone, there too. Where there are
+//            factors, each channel's also by a power of two near the sum of its taps' magnitudes, which no frequency
+//            exceeds: the factor by which the convolution multiplies again. Numbers are below 2 then, of f16 samples
+//            below 1. For these, filters that f16 holds have the factor 1, and each part of a channel says which
+//            energies of rows it leaves room for
 // memory     a transform's points in shared memory; at the end the first word of each is a pair of 16 bits, which are
 //            gathered in the order of the spectrum. Code is loops over few butterflies: what runs once waits for it
 // error      relative L2 at most 1e-6 before the rounding to f16
@@ -27,8 +29,8 @@
 
 #include "kernels/families/spectrum/layout.hpp"
 #include "kernels/memory/arguments.hpp"
-#include "kernels/tile/bits.hpp"
 #include "kernels/tile/fp32.hpp"
+#include "kernels/tile/limits.hpp"
 #include "kernels/tile/scaled.hpp"
 
 namespace danaus::spectrum::inline DANAUS_BACKEND {
@@ -183,6 +185,25 @@ class Points {
   const SharedAddress begin_;
 };
 
+// Of taps: of their magnitudes, and of their squares.
+struct TapSums {
+  float magnitudes = 0, squares = 0;
+  DANAUS_DEVICE float add(float tap) {
+    magnitudes += fabsf(tap), squares += tap * tap;
+    device::count_fp32(3);
+    return tap;
+  }
+  DANAUS_DEVICE void add(const Words<2>& other) {
+    magnitudes += float_of(other[0]), squares += float_of(other[1]);
+    device::count_fp32(2);
+  }
+  DANAUS_DEVICE Words<2> words() const { return {word_of(magnitudes), word_of(squares)}; }
+  DANAUS_DEVICE void sum_over_warp() {
+    for (int distance = 16; distance > 0; distance /= 2)
+      add({device::shuffle_xor(word_of(magnitudes), distance), device::shuffle_xor(word_of(squares), distance)});
+  }
+};
+
 // One transform of a filter, or of a part of it.
 template <class P>
 class Transform {
@@ -207,12 +228,19 @@ class Transform {
   // the M points.
   template <class Keep>
   DANAUS_DEVICE void run(Keep keep) {
-    const float sum = a_.rows ? fill_from_rows() : with_type_of_taps(a_, [&]<Dtype T>() { return fill<T>(); });
+    TapSums sums = a_.rows ? fill_from_rows() : with_type_of_taps(a_, [&]<Dtype T>() { return fill<T>(); });
+    if (a_.sums) sums = sums_of_channel();
     if (a_.factors) {
-      const int exponent = exponent_of_sum(sum);
+      const TapSums all = sum_of_transform(sums);
+      const int exponent = exponent_of_factor(all);
       scale_ = power_of_two(254 - exponent);
-      if (points_.thread() == 0 && part_ == 0 && channel_ < a_.channels)
-        device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
+      if (points_.thread() == 0 && channel_ < a_.channels) {
+        if (part_ == 0) device::store_global<4>(a_.factors + channel_, {word_of(power_of_two(exponent))});
+        if (a_.ranges && !a_.sums) device::store_global<4>(range(), {word_of(least_energy(all))});
+        if (a_.sums && channel_ % a_.rows_of_channel == 0)
+          device::store_global<8>(a_.ranges + 2 * (channel_ / a_.rows_of_channel),
+                                  {word_of(least_energy(all)), word_of(__builtin_huge_valf())});
+      }
     } else {
       device::sync_block();
     }
@@ -245,17 +273,28 @@ class Transform {
     }
   }
 
+  // Between the stored frequencies and what comes after the block's next barrier: of those that this thread has stored
+  // the greatest magnitude's square.
+  DANAUS_DEVICE void note_greatest(float square) const {
+    const u32 greatest = device::max_of_warp(word_of(square));
+    if (device::lane_index() == 0) device::store_shared<4>(sum_place(points_.thread() / 32), {greatest});
+  }
+  // After it: the greatest energy of an item that this part of the channel's spectrum leaves room for.
+  DANAUS_DEVICE void store_greatest_energy() const {
+    if (points_.thread() > 0 || channel_ >= a_.channels) return;
+    float square = 1;
+    for (int warp = 0; warp < layout.warps; ++warp)
+      square = max(square, float_of(device::load_shared<4>(sum_place(warp))[0]));
+    device::store_global<4>(range() + 1, {word_of(scale_ == 1 ? dynamic_range::kMostEnergy / square : 0)});
+  }
+
  private:
-  // Returns the sum of the magnitudes of the taps that the thread has read.
+  // Returns the sums over the taps that the thread has read.
   template <Dtype T>
-  DANAUS_DEVICE float fill() const {
+  DANAUS_DEVICE TapSums fill() const {
     const Taps taps(a_, channel_);
-    float sum = 0;
-    const auto added = [&](float tap) {
-      sum += fabsf(tap);
-      device::count_fp32(1);
-      return tap;
-    };
+    TapSums sums;
+    const auto added = [&](float tap) { return sums.add(tap); };
     if (a_.real_pairs) {
       DANAUS_UNROLL_BY(4)
       for (int n = points_.thread(); n < layout.points; n += layout.tuning.threads)
@@ -269,19 +308,26 @@ class Transform {
     } else {
       fill_weighted([&](int m, Complex weight) { return added(taps.template at<T>(m)) * weight; });
     }
-    return sum;
+    return sums;
   }
-  DANAUS_DEVICE float fill_from_rows() const {
-    float sum = 0;
+  DANAUS_DEVICE TapSums fill_from_rows() const {
+    TapSums sums;
     fill_weighted([&](int m, Complex weight) {
       if (channel_ >= a_.channels) return Complex{};
       const long long at = 2 * (static_cast<long long>(channel_) * a_.size + m);
       const Complex point = complex_of(device::load_global<8>(a_.rows + at));
-      sum += fabsf(point.re) + fabsf(point.im);
-      device::count_fp32(2);
-      return weight * point;
+      return weight * Complex{sums.add(point.re), sums.add(point.im)};
     });
-    return sum;
+    return sums;
+  }
+  // Those of the outer pass that this thread adds.
+  DANAUS_DEVICE TapSums sums_of_channel() const {
+    TapSums sums;
+    if (channel_ >= a_.channels) return sums;
+    const long long first = static_cast<long long>(channel_ / a_.rows_of_channel) * a_.sums_of_channel;
+    for (int i = points_.thread(); i < a_.sums_of_channel; i += layout.tuning.threads)
+      sums.add(device::load_global<8>(a_.sums + 2 * (first + i)));
+    return sums;
   }
   // Of one part of several: weighted(m, weight) gives sample m times the weight.
   template <class Weighted>
@@ -302,19 +348,36 @@ class Transform {
     }
   }
 
-  // The exponent of the sum of what the transform's threads give, between two barriers of the block.
-  DANAUS_DEVICE int exponent_of_sum(float sum) const {
-    for (int distance = 16; distance > 0; distance /= 2)
-      sum += float_of(device::shuffle(word_of(sum), device::lane_index() ^ distance));
-    const SharedAddress sums = layout.sums_begin + 4 * (device::thread_index() / layout.tuning.threads) * layout.warps;
-    if (device::lane_index() == 0) device::store_shared<4>(sums + 4 * (points_.thread() / 32), {word_of(sum)});
-    device::sync_block();
-    sum = 0;
-    DANAUS_UNROLL_BY(4)
-    for (int warp = 0; warp < layout.warps; ++warp) sum += float_of(device::load_shared<4>(sums + 4 * warp)[0]);
-    device::count_fp32(5 + layout.warps);
-    return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23));
+  DANAUS_DEVICE SharedAddress sum_place(int warp) const {
+    return layout.sums_begin + 8 * (device::thread_index() / layout.tuning.threads * layout.warps + warp);
   }
+  // Over the transform's threads, between two barriers of the block.
+  DANAUS_DEVICE TapSums sum_of_transform(TapSums sums) const {
+    sums.sum_over_warp();
+    if (device::lane_index() == 0) device::store_shared<8>(sum_place(points_.thread() / 32), sums.words());
+    device::sync_block();
+    sums = {};
+    DANAUS_UNROLL_BY(4)
+    for (int warp = 0; warp < layout.warps; ++warp) sums.add(device::load_shared<8>(sum_place(warp)));
+    return sums;
+  }
+  // Of the power of two by which the channel's spectrum is divided.
+  DANAUS_DEVICE int exponent_of_factor(const TapSums& taps) const {
+    using namespace dynamic_range;
+    constexpr int kOne = 127;
+    const float sum = taps.magnitudes;
+    if (sum == 0 || (a_.ranges && taps.squares >= kLeastTapEnergy && sum <= kMostTapSum)) return kOne;
+    return scaled::normal_exponent(static_cast<int>(word_of(sum) >> 23) + (a_.ranges ? 1 : 0));
+  }
+  // Of an item that the first walk takes, before the product with the spectrum and behind it; of a silent filter any.
+  // None where the factor is another than 1.
+  DANAUS_DEVICE float least_energy(const TapSums& taps) const {
+    if (scale_ != 1) return __builtin_huge_valf();
+    float points = static_cast<float>(a_.real_pairs ? 2 * layout.points : a_.parts * layout.points);
+    if (a_.sums) points *= static_cast<float>(a_.rows_of_channel);
+    return taps.squares > 0 ? points * dynamic_range::kLeastSquare / min(taps.squares, 1.f) : 0;
+  }
+  DANAUS_DEVICE float* range() const { return a_.ranges + 2 * (static_cast<long long>(channel_) * a_.parts + part_); }
 
   // Of the pair fold, from Z to K: f and M - f at once; K[M] has a place of its own.
   template <class Keep>
@@ -343,12 +406,18 @@ class Transform {
 template <class P>
 DANAUS_DEVICE void run_whole(const Arguments& a) {
   Transform<P> transform(a);
+  float greatest = 0;  // of squares of magnitudes
   transform.run([&](int f, Complex x, SharedAddress at) {
     x = a.scale * transform.scale() * x;
     if (a.marks) x = float_of(device::load_constant<4>(a.marks + f)[0]) * x;
+    greatest = max(greatest, device::fma(x.re, x.re, x.im * x.im));
+    device::count_fp32(4);
     device::store_shared<4>(at, {device::pack2<Dtype::f16>(x.re, x.im)});
   });
+  const bool has_greatest = a.ranges && !a.sums;
+  if (has_greatest) transform.note_greatest(greatest);
   device::sync_block();
+  if (has_greatest) transform.store_greatest_energy();
   if (transform.channel() < a.channels) transform.gather();
 }
 
@@ -403,13 +472,22 @@ template <class P>
 DANAUS_DEVICE void run_columns(const Arguments& a) {
   const Columns<P> columns(a.size, a.roots);
   const int column = columns.column();
+  TapSums sums;
   with_type_of_taps(a, [&]<Dtype T>() {
     const Taps taps(a, columns.channel());
     columns.fill([&](int n) {
       const Complex tap = taps.template complex_at<T>(n * columns.count() + column);
+      sums.add(tap.re), sums.add(tap.im);
       return a.right_angle ? fp32::turn(n, 2 * P::layout.points) * tap : tap;
     });
   });
+  if (a.sums) {
+    constexpr int kWarps = P::layout.threads / 32;
+    sums.sum_over_warp();
+    if (device::lane_index() == 0)
+      device::store_global<8>(a.sums + 2 * (kWarps * device::block_index() + device::thread_index() / 32),
+                              sums.words());
+  }
   float* const rows = a.rows + 2 * static_cast<long long>(columns.channel()) * a.size;
   columns.transform([&](int k, Complex x) {
     const int angle = static_cast<int>(static_cast<long long>(column) * (4 * k - a.right_angle) % (4 * a.size));

@@ -36,8 +36,8 @@ struct Layout {
   int step0 = points / tuning.radix0, step1 = step0 / tuning.radix1, step2 = step1 / tuning.radix2;
   int transform_bytes = 8 * (points + points / 16 + tuning.radix0 + 1) / 16 * 16 + 16;
   int warps = tuning.threads / 32;                       // of a transform
-  int sums_begin = transform_bytes * tuning.transforms;  // of each of its warps' taps
-  int shared_bytes = sums_begin + 4 * warps * tuning.transforms;
+  int sums_begin = transform_bytes * tuning.transforms;  // two of each of its warps' taps
+  int shared_bytes = sums_begin + 8 * warps * tuning.transforms;
 
   constexpr const char* broken_rule() const {
     const Tuning& t = tuning;
@@ -62,6 +62,7 @@ struct Arguments {
   const std::uint32_t* roots;    // [M / 2] exp(-2 pi i j / M), complex fp32
   const std::uint32_t* marks;    // [M + 1] fp32 by which frequencies are multiplied, or null
   float* factors;                // [H]: what each channel's spectrum is divided by, or null: nothing
+  float* ranges;                 // [H, parts, 2]: least and greatest energy of f16 items, with factors; or null
   std::uint32_t* spectrum;       // [H, N] complex numbers: pairs of real parts, then of imaginary parts
   std::uint32_t* conjugate;      // the same of the conjugate; either may be null
   long long filter_length;       // K
@@ -72,6 +73,10 @@ struct Arguments {
   Dtype k_dtype;  // of the taps
   bool circular, right_angle;
   bool real_pairs;  // pair fold, two taps a point
+  // [H, sums_of_channel, 2] of the outer pass, over taps: of magnitudes, of squares. The inner pass then has factors of
+  // channels, not of their N1 rows, and ranges [H, 2] without a greatest energy. Or null.
+  float* sums;
+  int sums_of_channel, rows_of_channel;
 };
 
 }  // namespace danaus::spectrum

@@ -8,11 +8,12 @@
 //            the states as they are summed up, are in registers
 // order      while y is summed up the state decays; while the state takes the chunk in, y goes its way
 // error      as in kernel.hpp
+// nonfinite  nonfinite.hpp; the second time threads load and store
 // reference  reference/state/recurrence.hpp   test   tests/kernels/state_test.cpp
 #pragma once
 
 #include "kernels/device/warpgroup.hpp"
-#include "kernels/families/state/states.hpp"
+#include "kernels/families/state/nonfinite.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
 
@@ -54,37 +55,75 @@ class Group {
     device::copy_async_wait<0>();
     device::fence_async();
     device::sync_block();
-    load_decays<false>();
     y_scale_ = float_of(device::load_shared<4>(4 * layout.y_scale)[0]);
-    begin();
+    compute<false>(before, chunks);
+    end();
+    // Inlined: beside a call the compiler would let each product wait for the one before.
+    if constexpr (kConvolves) {
+      if (!has_nonfinite()) return;
+      cut_rows();
+      compute<true>(before, chunks);
+    }
+  }
 
+ private:
+  // y of the part and the state after it. `again`: of rows that are cut.
+  template <bool again>
+  DANAUS_DEVICE void compute(int before, int chunks) {
+    load_decays<false>();
+    begin();
     // After the last samples of a row, fewer than a chunk, the state is as after the end of one with nothing before
     // them.
-    const bool has_tail = kConvolves && a_.x_final && end_ % kChunk != 0;
+    const bool has_tail = !again && kConvolves && a_.x_final && end_ % kChunk != 0;
     DANAUS_UNROLL_BY(1)
     for (int i = 0; i < chunks + has_tail; ++i) {
       const bool is_tail = i == chunks;
       const int n = is_tail ? end_ - kChunk : (before + i) * kChunk, after = n + kChunk;
       if (is_tail) begin_tail(i, n);
-      wait_for(i, n, is_tail ? kChunk - end_ % kChunk : first_ - n);
+      wait_for<again>(i, n, is_tail ? kChunk - end_ % kChunk : first_ - n);
       if (!kConvolves || after < end_ || (a_.x_final && after == end_))
         multiply<true>(i);
       else
         multiply<false>(i);
-      if (kConvolves && !is_tail) store(i, n);
+      if (kConvolves && !is_tail) store<again>(i, n);
       // The place of the chunk before, whose y has left it; of ends that of this one.
       const int next = kConvolves ? i - 1 + kSlots : i + kSlots;
       device::sync_warp();
-      if (lane_ == 0 && next >= kSlots && next < chunks) {
+      if (!again && lane_ == 0 && next >= kSlots && next < chunks) {
         if constexpr (kConvolves) device::store_wait_read<1>();
         load(next, (before + next) * kChunk);
       }
     }
     device::store_wait_read<0>();
-    end();
   }
 
- private:
+  // Whether the block has met samples that are not finite: its warps multiply together.
+  DANAUS_DEVICE bool has_nonfinite() const {
+    const bool of_warp = is_nan_of_warp(probe_of(x_[0]));
+    device::count_fp32(4);
+    if (lane_ == 0) device::store_shared<4>(layout.cuts_begin + 4 * warp_, {of_warp});
+    device::sync_block();
+    const Words<4> all = device::load_shared<16>(layout.cuts_begin);
+    return (all[0] | all[1] | all[2] | all[3]) != 0;
+  }
+  // Where rows end: before their first sample that is not finite.
+  DANAUS_DEVICE SharedAddress cut(int row) const {
+    return layout.cuts_begin + 16 + 4 * (layout.warp_rows * warp_ + row);
+  }
+  DANAUS_DEVICE void cut_rows() const {
+    DANAUS_UNROLL_BY(1)
+    for (int row = 0; row < layout.warp_rows; ++row) {
+      const int end = row_ + row < a_.batch ? first_nonfinite<T>(a_.u, offset(row, 0) / 2, 0, end_) : end_;
+      if (lane_ == 0) device::store_shared<4>(cut(row), {static_cast<u32>(end)});
+    }
+    device::store_wait<0>();  // y, which threads write once more
+    device::sync_warp();
+  }
+  template <bool again>
+  DANAUS_DEVICE int end_of(int row) const {
+    return again ? static_cast<int>(device::load_shared<4>(cut(row))[0]) : end_;
+  }
+
   DANAUS_DEVICE bool in_bulk() const { return path == Path::tensor || (path == Path::any && a_.in_bulk); }
   DANAUS_DEVICE const u32* prepared() const { return a_.prepared + 1ll * a_.channel_words * channel_; }
   DANAUS_DEVICE SharedAddress barrier(int i) const { return layout.barriers_begin + 8 * (kSlots * warp_ + i % kSlots); }
@@ -110,8 +149,9 @@ class Group {
     }
   }
   // Until it is there; with zeros in the place of so many samples.
+  template <bool again>
   DANAUS_DEVICE void wait_for(int i, int n, int absent) const {
-    if (in_bulk()) {
+    if (!again && in_bulk()) {
       device::barrier_wait(barrier(i), i / kSlots & 1);
       if (absent <= 0) return;
       for (int piece = lane_ % 8; piece < absent / 8; piece += 8)
@@ -122,10 +162,11 @@ class Group {
       DANAUS_UNROLL_BY(1)
       for (int row = lane_ / 8; row < layout.warp_rows; row += 4) {
         Words<4> words{};
+        const int end = end_of<again>(row);
         DANAUS_UNROLL_BY(1)
         for (int e = 0; e < 8; ++e) {
           const int at = 8 * (lane_ % 8) + e;
-          if (row_ + row < a_.batch && at >= absent && n + at < end_)
+          if (row_ + row < a_.batch && at >= absent && n + at < end)
             words[e / 2] |= device::load_global<2>(static_cast<const unsigned char*>(a_.u) + offset(row, n + at))[0]
                             << (16 * (e % 2));
         }
@@ -135,8 +176,9 @@ class Group {
     device::sync_warp();
   }
   // y, from the place of the samples.
+  template <bool again>
   DANAUS_DEVICE void store(int i, int n) const {
-    if (in_bulk()) {
+    if (!again && in_bulk()) {
       device::fence_async();
       device::sync_warp();
       if (lane_ != 0) return;
@@ -147,10 +189,11 @@ class Group {
       DANAUS_UNROLL_BY(1)
       for (int row = lane_ / 8; row < layout.warp_rows; row += 4) {
         const Words<4> words = device::load_shared<16>(place(slot(i), row, lane_ % 8));
+        const int end = end_of<again>(row);
         DANAUS_UNROLL
         for (int e = 0; e < 8; ++e) {
           const int at = n + 8 * (lane_ % 8) + e;
-          if (row_ + row < a_.batch && at < end_)
+          if (row_ + row < a_.batch && at < end)
             device::store_global<2>(static_cast<unsigned char*>(a_.y) + offset(row, at),
                                     {words[e / 2] >> (16 * (e % 2)) & 0xffffu});
         }
@@ -207,6 +250,13 @@ class Group {
     if constexpr (kConvolves) {
       device::group_wait<advances>(y);
       device::sync_warp();  // samples that y is to stand in the place of
+      // To the state after the last chunk, which nothing else asks for: the first sample of a chunk meets all of it.
+      if constexpr (!advances)
+        if (!a_.x_final) {
+          x_[0][0] = device::fma(0.0f, y[0][0], x_[0][0]);
+          x_[0][2] = device::fma(0.0f, y[0][2], x_[0][2]);
+          device::count_fp32(2);
+        }
       DANAUS_UNROLL
       for (int q = 0; q < kChunk / 32; ++q) DANAUS_UNROLL
       for (int upper = 0; upper < 2; ++upper) {
@@ -241,6 +291,8 @@ class Group {
     }
   }
   DANAUS_DEVICE void begin() {
+    DANAUS_UNROLL
+    for (int j = 0; j < kTiles; ++j) x_[j][0] = x_[j][1] = x_[j][2] = x_[j][3] = 0;
     if (!kConvolves || !a_.x_initial) return;
     load_states<P>(a_.x_initial, [&](auto visit) { for_each_state(visit); });
   }
@@ -253,7 +305,7 @@ class Group {
   int warp_, lane_, g_, t_;
   int channel_, part_, row_;  // the warp's first of the batch
   int first_, end_, origin_;  // samples first <= n < end are there, n = 0 at sample `origin` of a row
-  Sums x_[kTiles] = {};
+  Sums x_[kTiles];
   Complex32 decays_[kTiles];
   float y_scale_;
 };

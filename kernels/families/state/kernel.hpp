@@ -18,10 +18,12 @@
 //            registers, or in the stage's place until a row has as much of it as came at once
 // error      counted by kRoundings: matrices in and out, the state as an operand, y; beside them, of L / T chunks, the
 //            rounding of A^T (reference/state/recurrence.hpp)
+// nonfinite  samples show from themselves on: nonfinite.hpp
 // reference  reference/state/recurrence.hpp   test   tests/kernels/state_test.cpp
 #pragma once
 
 #include "kernels/families/state/group.hpp"
+#include "kernels/families/state/nonfinite.hpp"
 #include "kernels/families/state/prepare.hpp"
 
 namespace danaus::state::inline DANAUS_BACKEND {
@@ -67,6 +69,30 @@ class Block {
     device::sync_block();
     if (layout.parts == 1 && first_row() >= rows()) return;  // else other warps wait for this one
 
+    compute();
+    end();
+    if constexpr (layout.key.work == Work::convolve)
+      if (has_nonfinite()) state::run_again<Block>(a_);
+  }
+  // Of rows that end before samples that are not finite.
+  DANAUS_DEVICE void run_again() {
+    cut_rows();
+    load(0, 0);
+    device::copy_async_commit();
+    device::copy_async_wait<0>();
+    device::sync_warp();
+    compute();
+  }
+
+ private:
+  // A row, or a part of one: samples first <= n < end are there, n = 0 at u[offset].
+  struct Row {
+    long long offset;
+    int first, end;
+  };
+
+  // y of all rows and the states after them, from a first stage that is there.
+  DANAUS_DEVICE void compute() {
     begin();
     const int most = static_cast<int>(min(a_.part_length, 1ll * a_.length));
     for (int from = 0, stage = 0; from < most; from += kStage, stage = 1 - stage) {
@@ -87,15 +113,7 @@ class Block {
       device::sync_warp();
     }
     if (layout.key.work == Work::convolve && a_.x_final && most % kChunk != 0) advance_by_less(most / kChunk * kChunk);
-    end();
   }
-
- private:
-  // A row, or a part of one: samples first <= n < end are there, n = 0 at u[offset].
-  struct Row {
-    long long offset;
-    int first, end;
-  };
 
   // What is not kept in registers, of which products need all.
   DANAUS_DEVICE int parts() const { return kEnds ? a_.ends : a_.parts; }
@@ -130,6 +148,39 @@ class Block {
     first = device::max_of_warp(first), before_end = device::max_of_warp(before_end);
     if (lane_ == 0)
       device::store_shared<16>(my_rows_ + 16 * layout.warp_rows, {first, ~before_end, static_cast<u32>(number), 0});
+  }
+  // Behind the rows' numbers stands whether the warp has met samples that are not finite. Warps that share states
+  // agree.
+  DANAUS_DEVICE bool has_nonfinite() const {
+    float probe = 0;
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) probe += probe_of(x_[r][0]);
+    device::count_fp32(4 * kRowTiles);
+    const bool of_warp = is_nan_of_warp(probe);
+    if (layout.parts == 1) return of_warp;
+    if (lane_ == 0) device::store_shared<4>(my_rows_ + 16 * layout.warp_rows + 12, {of_warp});
+    device::sync_block();
+    u32 of_block = 0;
+    DANAUS_UNROLL
+    for (int warp = 0; warp < layout.tuning.warps; ++warp)
+      of_block |= device::load_shared<4>(layout.rows_begin + layout.rows_bytes * warp + 16 * layout.warp_rows + 12)[0];
+    return of_block != 0;
+  }
+  // Rows end before their first sample that is not finite.
+  DANAUS_DEVICE void cut_rows() const {
+    static_assert(layout.key.work != Work::convolve || layout.warp_rows <= 32);
+    int end = 0;  // of a row of each lane's; 0 where there is no row, or nothing of it that is not as before
+    DANAUS_UNROLL_BY(1)
+    for (int i = 0; i < layout.warp_rows; ++i) {
+      const Row row = row_at(i);
+      const int of_row = first_nonfinite<T>(a_.u, row.offset, row.first, row.end);
+      if (lane_ == i) end = of_row;
+    }
+    const u32 before_end = device::max_of_warp(end > 0 ? ~static_cast<u32>(end) : 0);
+    device::sync_warp();  // what the lanes read of the rows
+    if (lane_ < layout.warp_rows) device::store_shared<4>(my_rows_ + 16 * lane_ + 12, {static_cast<u32>(end)});
+    if (lane_ == 0) device::store_shared<4>(my_rows_ + 16 * layout.warp_rows + 4, {~before_end});
+    device::sync_warp();
   }
   // Read where it is asked for: what begin and end compute of it would else stay in registers from one to the other.
   DANAUS_DEVICE int first_row() const {
@@ -171,6 +222,8 @@ class Block {
       for (int m = 0; m < kPieces; ++m) device::copy_async(to + 128 * m, u + 128 * m, 16);
     });
   }
+  // Whether the row ends among eight samples, which are one access where rows are not cut.
+  static DANAUS_DEVICE bool ends_among(const Row& row, int n) { return n < row.end && row.end < n + 8; }
   // So many samples of every row from sample n = `from` on; what a row has not, and what is before `least`, is zero.
   template <int count>
   DANAUS_DEVICE void load(int stage, int from, int least, bool aligned) const {
@@ -183,7 +236,7 @@ class Block {
       for (int piece = lane_ % 8; piece < count / 8; piece += 8) {
         const int n = from + 8 * piece;
         const SharedAddress to = place(stage, i, piece);
-        if (aligned) {
+        if (aligned && (kEnds || !ends_among(row, n))) {
           const bool is_there = n >= first && n < row.end;
           device::copy_async(to, is_there ? u + 2 * (row.offset + n) : u, is_there ? 16 : 0);
         } else {
@@ -222,7 +275,7 @@ class Block {
     if constexpr (!layout.whole_pass) {
       if constexpr (kConvolves) {
         DANAUS_UNROLL_BY(1)  // else what is packed for the first group keeps registers until the last
-        for (int group = 0; group < layout.groups; group += kAtOnce) convolve(stage, from, first, group);
+        for (int group = 0; group < layout.groups; group += kAtOnce) convolve<advances>(stage, from, first, group);
       }
       if constexpr (advances) advance<false>(stage, first);
     } else {
@@ -262,6 +315,7 @@ class Block {
         for (int q = 0; q < kGroups; ++q) {
           DANAUS_UNROLL
           for (int before = 0; before <= q; ++before) add_group(sum[c][q], u[c][q - before], taps[before]);
+          if constexpr (!advances) add_probes(sum[c][q]);
           store(sum[c][q], stage, from, first + kGroups * c + q);
         }
       }
@@ -281,7 +335,8 @@ class Block {
   }
 
   // y of kAtOnce groups: where two warps have the states of a row, each has the samples of every other group.
-  DANAUS_DEVICE void convolve(int stage, int from, int first, int group) const {
+  template <bool advances>
+  DANAUS_DEVICE void convolve(int stage, int from, int first, int group) {
     Sums sum[kAtOnce][kRowTiles][4] = {};
     DANAUS_UNROLL
     for (int pair = 0; pair < layout.warp_tiles / 2; ++pair) {
@@ -296,6 +351,7 @@ class Block {
     }
     if constexpr (layout.parts > 1) exchange(sum);
     add_samples(sum[0], stage, first, group + part_);
+    if constexpr (!advances) add_probes(sum[0]);
     store(sum[0], stage, from, first + group + part_);
   }
 
@@ -354,6 +410,15 @@ class Block {
       load_taps(taps, group - before);
       add_group(sum, u, taps);
     }
+  }
+
+  // To the states after the last group, which nothing else asks for: the first sample of a group meets all of it.
+  DANAUS_DEVICE void add_probes(const Sums (&sum)[kRowTiles][4]) {
+    if (a_.x_final) return;  // advance_by_less() is to come
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
+    for (int i = 0; i < 4; i += 2) x_[r][0][i] = device::fma(0.0f, sum[r][0][i], x_[r][0][i]);
+    device::count_fp32(2 * kRowTiles);
   }
 
   // What both warps have of the group that is this one's becomes the first.
@@ -424,7 +489,7 @@ class Block {
   }
   DANAUS_DEVICE void store(const Row& row, int n, const Words<4>& words) const {
     unsigned char* to = static_cast<unsigned char*>(a_.y) + 2 * (row.offset + n);
-    if (a_.aligned) {
+    if (a_.aligned && !ends_among(row, n)) {
       if (n < row.end) device::store_global<16>(to, words);
       return;
     }
@@ -491,6 +556,9 @@ class Block {
     }
   }
   DANAUS_DEVICE void begin() {
+    DANAUS_UNROLL
+    for (int r = 0; r < kRowTiles; ++r) DANAUS_UNROLL
+    for (int j = 0; j < layout.warp_tiles; ++j) x_[r][j][0] = x_[r][j][1] = x_[r][j][2] = x_[r][j][3] = 0;
     if (kEnds || !a_.x_initial) return;
     load_states<P>(a_.x_initial, [&](auto visit) { for_each_state(visit); });
   }
@@ -502,7 +570,7 @@ class Block {
   const Arguments& a_;
   int warp_, part_, lane_, g_, t_;
   SharedAddress my_rows_, my_stages_;
-  Sums x_[kRowTiles][layout.warp_tiles] = {};
+  Sums x_[kRowTiles][layout.warp_tiles];
 };
 
 // What each part of a row begins with, in place of the ends: a thread a state.
@@ -565,8 +633,9 @@ DANAUS_DEVICE void step(const Arguments& a) {
     float y = 0;
     DANAUS_UNROLL
     for (int i = 0; i < kOfLane; ++i) {
-      x[i] = add(times(p[i], x[i]), {b[i].re * u, b[i].im * u});
-      y += c[i].re * x[i].re - c[i].im * x[i].im;
+      const Complex32 decayed = times(p[i], x[i]);
+      x[i] = {device::fma(b[i].re, u, decayed.re), device::fma(b[i].im, u, decayed.im)};
+      y = device::fma(c[i].re, x[i].re, device::fma(-c[i].im, x[i].im, y));
     }
     device::count_fp32(14 * kOfLane);
     DANAUS_UNROLL

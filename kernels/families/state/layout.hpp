@@ -89,11 +89,13 @@ struct Layout {
   int stages_begin = rows_begin + rows_bytes * tuning.warps;
   int sums_begin = stages_begin + 2 * stage_bytes * tuning.warps;
   int sums_bytes = parts > 1 ? 128 * warp_rows : 0;
-  // Of a group matrices, and of each warp a ring of chunks, with a barrier for each.
+  // Of a group matrices, and of each warp a ring of chunks, with a barrier for each; whether warps have met samples
+  // that are not finite, and where rows end before them.
   int slots = tuning.stage / 64, slot_bytes = 128 * warp_rows;
   int ring_begin = (4 * shared_words + 1023) / 1024 * 1024;
   int barriers_begin = ring_begin + slot_bytes * slots * tuning.warps;
-  int shared_bytes = key.group ? barriers_begin + 8 * slots * tuning.warps : sums_begin + sums_bytes * tuning.warps;
+  int cuts_begin = barriers_begin + 8 * slots * tuning.warps;
+  int shared_bytes = key.group ? cuts_begin + 16 + 4 * block_rows : sums_begin + sums_bytes * tuning.warps;
 
   // Of the kernel that prepares, in shared memory: of each state A^n, n <= T, two of them 16 bytes; B / scale and C
   // scale; k.

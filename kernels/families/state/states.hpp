@@ -15,7 +15,7 @@ using Complex64 = ComplexOf<double>;
 
 template <class Real>
 DANAUS_DEVICE ComplexOf<Real> times(ComplexOf<Real> a, ComplexOf<Real> b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  return {device::fma(a.re, b.re, -(a.im * b.im)), device::fma(a.re, b.im, a.im * b.re)};
 }
 template <class Real>
 DANAUS_DEVICE ComplexOf<Real> add(ComplexOf<Real> a, ComplexOf<Real> b) {
@@ -46,8 +46,8 @@ DANAUS_DEVICE void decay(Sums& x, Complex32 by) {
   const Sums before = {x[0], x[1], x[2], x[3]};
   DANAUS_UNROLL
   for (int i = 0; i < 4; i += 2) {
-    x[i] = by.re * before[i] - by.im * before[i + 1];
-    x[i + 1] = by.re * before[i + 1] + by.im * before[i];
+    x[i] = device::fma(by.re, before[i], -(by.im * before[i + 1]));
+    x[i + 1] = device::fma(by.re, before[i + 1], by.im * before[i]);
   }
   device::count_fp32(8);
 }

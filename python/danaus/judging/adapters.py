@@ -64,6 +64,10 @@ class NumPy:
     def fill(self, array, values):
         array[...] = values
 
+    def spoil(self, array):
+        """Writes bits that are NaN in every type."""
+        array.view(np.uint8).fill(255)
+
     def overlaps(self, one, other):
         return np.shares_memory(one, other)
 
@@ -71,6 +75,10 @@ class NumPy:
         return array.ctypes.data
 
     def stream(self):
+        return None
+
+    def new_stream(self):
+        """A context in which another stream of the device is current; None of the host."""
         return None
 
     def synchronize(self):
@@ -145,6 +153,9 @@ class Torch:
         with self.torch.no_grad():
             tensor.copy_(values) if isinstance(values, self.torch.Tensor) else tensor.fill_(values)
 
+    def spoil(self, tensor):
+        tensor.view(self.torch.uint8).fill_(255)
+
     def overlaps(self, one, other):
         return one.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
@@ -153,6 +164,10 @@ class Torch:
 
     def stream(self):
         return self.torch.cuda.current_stream(self.device).cuda_stream if self.device.type == "cuda" else None
+
+    def new_stream(self):
+        cuda = self.torch.cuda
+        return cuda.stream(cuda.Stream(self.device)) if self.device.type == "cuda" else None
 
     def synchronize(self):
         if self.device.type == "cuda":
@@ -199,6 +214,9 @@ class CuPy(NumPy):
 
     def stream(self):
         return self.cupy.cuda.get_current_stream().ptr
+
+    def new_stream(self):
+        return self.cupy.cuda.Stream(non_blocking=True)
 
     def synchronize(self):
         self.cupy.cuda.Device().synchronize()

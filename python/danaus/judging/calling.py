@@ -1,5 +1,6 @@
 """What happens in the candidate's process: it is called, watched, and its outputs are read back as float64."""
 
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -14,10 +15,12 @@ import numpy as np
 
 from danaus.judging.adapters import Guarded, adapter_of
 from danaus.judging.cases import ARRAY_FLAGS, KEYWORDS, Case
+from danaus.judging.disturbing import keep_busy, leave_nan, load
 from danaus.judging.library import Library
 from danaus.judging.timing import turns_of
 
 REFUSALS = (NotImplementedError, ValueError)
+_CALLS = 20  # after which memory that is kept is measured
 POSITIONAL = ("u", "k", "w", "a", "b", "c", "dy")  # in the order of Case.inputs; other arrays are keywords
 
 
@@ -29,7 +32,7 @@ class Wrong(Exception):
         self.kind = kind
 
 
-def load(candidate):
+def loaded(candidate):
     """A callable, "module:name", "path/file.py:name" or a shared library."""
     if not isinstance(candidate, str):
         return candidate
@@ -65,15 +68,15 @@ class Caller:
 
     def __init__(self, candidate, gradient, arrays, device):
         self.adapter = adapter_of(arrays, device)
-        self.function = load(candidate)
-        self.gradient = load(gradient) if isinstance(gradient, str) and ":" in gradient else gradient
+        self.function = loaded(candidate)
+        self.gradient = loaded(gradient) if isinstance(gradient, str) and ":" in gradient else gradient
         if not callable(self.function):
             raise TypeError(f"judge: candidate is a {type(self.function).__name__}, must be callable")
 
     def describe(self):
         return {"keywords": keywords_of(self.function), "library": self.adapter.version,
                 "gradient_keywords": keywords_of(self.gradient) if callable(self.gradient) else [],
-                "dtypes": list(self.adapter.types)}
+                "dtypes": list(self.adapter.types), "has_streams": self.adapter.new_stream() is not None}
 
     # Arrays and one call.
 
@@ -146,7 +149,7 @@ class Caller:
             outputs = dict(zip(names, results))
         for name, (dtype, extents, _) in expected.items():
             is_complex = case.is_complex(name)
-            allowed = (dtype, case["kf"] or dtype) if name in ("dk", "dbias") else (dtype,)
+            allowed = (dtype, case.inputs["k"][0]) if name in ("dk", "dbias") else (dtype,)
             complaint = self.adapter.complaint(outputs[name], allowed, is_complex)
             if complaint:
                 raise Wrong("outputs", f"{name} {complaint}")
@@ -277,25 +280,74 @@ class Caller:
                 raise errors[0]
         return {"results": results}
 
+    def streams(self, token, list_of_values):
+        """The same calls on as many streams at once. Each stream is busy before it writes the inputs, so that a kernel
+        on another one comes too early."""
+        case, results = Case.parse(token), []
+        sources = [self.arrays_of(case, values) for values in list_of_values]
+        targets = [self.arrays_of(case, {name: 0 * array for name, array in values.items()})
+                   for values in list_of_values]
+        self.adapter.synchronize()
+        for source, target in zip(sources, targets):
+            with self.adapter.new_stream():
+                keep_busy(self.adapter)
+                for name, array in target.items():
+                    self.adapter.fill(array, source[name])
+                by_library = isinstance(self.function, Library)
+                results.append(self._by_library(case, target) if by_library else
+                               self.called(self.function, case, target, {}))
+        self.adapter.synchronize()
+        return {"results": [self.read(self.checked(case, each)) for each in results]}
+
+    def under_load(self, token, values, calls=5):
+        """The results of a few calls while the machine does other work."""
+        case, results = Case.parse(token), []
+        arrays = self.arrays_of(case, values)
+        for _ in range(calls):
+            with load(self.adapter):
+                results.append(self.read(self.invoke(case, arrays)))
+        return {"results": results}
+
+    def after(self, token, values, calls=3):
+        """The same call after other kernels, which leave NaN in memory."""
+        case = Case.parse(token)
+        arrays = self.arrays_of(case, values)
+        first = self.invoke(case, arrays)
+        bits = {name: self.adapter.bits(array) for name, array in first.items()}
+        for _ in range(calls):
+            between = leave_nan(self.adapter, [*arrays.values(), *first.values()])
+            self._expect_same(self.invoke(case, arrays), bits, "after",
+                              "has other bits after other kernels, which left NaN in memory that is free")
+            del between
+        return {}
+
     def memory(self, token, values):
-        """Bytes at the peak of one call beyond its inputs, outputs included."""
+        """Bytes at the peak of one call beyond its inputs, outputs included, and what calls keep, on average."""
         case = Case.parse(token)
         arrays = self.arrays_of(case, values)
         self.invoke(case, arrays)
         if self.adapter.name == "numpy":
             tracemalloc.start()
-            before = tracemalloc.get_traced_memory()[0]
-            self.invoke(case, arrays)
-            peak = tracemalloc.get_traced_memory()[1] - before
+            measured = self._allocated(case, arrays, tracemalloc.get_traced_memory, "tracemalloc")
             tracemalloc.stop()
-            return {"bytes": int(peak), "by": "tracemalloc"}
+            return measured
         if str(self.adapter.device).startswith("cuda") and self.adapter.name == "torch":
             cuda = self.adapter.torch.cuda
             cuda.reset_peak_memory_stats()
-            before = cuda.memory_allocated()
-            self.invoke(case, arrays)
-            return {"bytes": int(cuda.max_memory_allocated() - before), "by": "torch.cuda"}
+            return self._allocated(case, arrays, lambda: (cuda.memory_allocated(), cuda.max_memory_allocated()),
+                                   "torch.cuda")
         return self._resident(case, arrays)
+
+    def _allocated(self, case, arrays, measure, by):
+        before, _ = measure()
+        self.invoke(case, arrays)
+        peak = measure()[1]
+        gc.collect()  # cycles, such as of a function that calls itself, are freed some time
+        after = measure()[0]
+        for _ in range(_CALLS):
+            self.invoke(case, arrays)
+        gc.collect()
+        return {"bytes": int(peak - before), "kept": (measure()[0] - after) / _CALLS, "by": by}
 
     def _resident(self, case, arrays):
         def line(name):
@@ -306,9 +358,9 @@ class Caller:
             Path("/proc/self/clear_refs").write_text("5")  # the high-water mark begins anew
             before = line("VmRSS")
             self.invoke(case, arrays)
-            return {"bytes": max(0, line("VmHWM") - before), "by": "resident pages"}
+            return {"bytes": max(0, line("VmHWM") - before), "kept": 0, "by": "resident pages"}
         except OSError:
-            return {"bytes": None, "by": "not measured"}
+            return {"bytes": None, "kept": 0, "by": "not measured"}
 
     def timed(self, token, sets, turns=9, budget_s=3.0):
         """Times beside other methods; see timing.py."""

@@ -3,6 +3,8 @@
 import time
 from types import SimpleNamespace
 
+import numpy as np
+
 from danaus.judging import verdicts
 from danaus.judging.adapters import LIBRARIES
 from danaus.judging.cases import GRADIENT, Case, Drawing
@@ -15,6 +17,8 @@ from danaus.judging.report import Report
 from danaus.judging.timing import rows_of_times
 
 _MOST_CONDUCT = 20000  # numbers in a case that is called a hundred times
+SIZES = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}  # bytes
+
 
 def judge(candidate, operation="fftconv", *, arrays="numpy", device=None, claim=None, gradient="auto", dtypes=None,
           lengths=None, count=40, seed=0, limit_s=20.0, budget_s=60.0, samples=1 << 14, roundings=None,
@@ -129,7 +133,7 @@ class _Judge:
     # Values.
 
     def verdict(self, case, data, seed):
-        """The RowVerdict by the claimed class, a function for any other class, inputs and truth."""
+        """The Verdict by the claimed class, a function for any other class, inputs and truth."""
         values, truth = make_within_range(case, data, seed, verdicts.truth)
         reply = self.ask("call", case, values=values)
         self.slowest_s = max(self.slowest_s, reply["seconds"])
@@ -225,16 +229,21 @@ class _Judge:
                 self.each(name, self.some(self.accepted, fits, 4), 0.8, self.property_of(name))
 
     def conduct(self):
+        possible = {"writes": self.accepts_out, "streams": self.has_streams}
         for name, ask in CONDUCT.items():
-            if self.makes(name) and (name != "writes" or self.accepts_out):
+            if self.makes(name) and possible.get(name, True):
                 cases = self.some(self.right, lambda case: size_of(case) < _MOST_CONDUCT, 3 if name == "views" else 2)
                 self.each(name, cases, 0.95, lambda case, seed, ask=ask: ask(self, case, seed))
 
     def memory(self):
         case, seed = max(self.accepted, key=lambda each: size_of(each[0]))
         reply = self.process.ask("memory", token=case.token, values=make(case, "plain", seed),
-                                 extra_s=self.patience_s(3))
-        if reply.ok and reply["bytes"] is not None:
+                                 extra_s=self.patience_s(23))
+        least = min(np.prod(extents) * SIZES[dtype] for dtype, extents, _ in case.outputs.values())
+        if reply.ok and reply["kept"] > least / 2:
+            self.findings.fail("memory", Failure(f"each call keeps {reply['kept']:.0f} bytes of {case} "
+                                                 f"({reply['by']})", case))
+        elif reply.ok and reply["bytes"] is not None:
             text = f"{reply['bytes']} bytes beyond the inputs at the peak of {case} ({reply['by']})"
             self.memory_row = {"text": text, "bytes": reply["bytes"], "case": case.token}
 
@@ -255,7 +264,7 @@ class _Judge:
     def begin_with(self, described):
         self.report.versions["arrays"] = described["library"]
         self.gradient_keywords = described["gradient_keywords"]
-        self.accepts_out = "out" in described["keywords"]
+        self.accepts_out, self.has_streams = "out" in described["keywords"], described["has_streams"]
         known = described["dtypes"]
         for dtype in self.asked.dtypes or ():
             if dtype not in known:

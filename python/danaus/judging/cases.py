@@ -1,20 +1,13 @@
 """A case as its token and back, and random cases of an operation: lengths, batches, channels, types, options."""
 
-import re
+import functools
+import json
+from ctypes import byref, c_void_p
 
 import numpy as np
 
-from danaus._library import arrays_of
+from danaus._library import OUTPUT, arrays_of, check, encoded, library, text_of
 
-DTYPES = ("f16", "bf16", "f32", "f64")
-WORDS = {"mode": ("causal", "circular"), "padding": ("causal", "same")}
-# Fields of each operation's token in their order. A name in capitals is a number or a list, any other one a flag.
-_LONG = ("dtype", "mode", "L", "K", "kf", "B", "H", "pregate", "postgate")
-_SHORT = ("dtype", "padding", "K", "kf", "L", "B", "H", "bias", "pregate", "postgate", "channelslast")
-_LAYER = ("dtype", "tf32", "complex", "B", "C", "L", "M", "shared", "twosided", "channelmajor", "adjoint")
-FIELDS = {"fftconv": _LONG, "fftconvgrad": _LONG, "fftconvstep": _LONG, "shortconv": _SHORT, "shortconvgrad": _SHORT,
-          "spectral": _LAYER, "spectralgrad": _LAYER[:-1],
-          "ssmconv": ("dtype", "S", "L", "B", "H", "initial", "final", "unstable")}
 GRADIENT = {"fftconv": "fftconvgrad", "shortconv": "shortconvgrad", "spectral": "spectralgrad"}
 # Options by the keyword that a candidate takes: the field of the token, and the value for each of its words.
 KEYWORDS = {"mode": "mode", "padding": "padding", "channels_last": "channelslast", "two_sided": "twosided",
@@ -25,45 +18,42 @@ FREE_FLAGS = {**{field: keyword for keyword, field in KEYWORDS.items()},
               **{field: name for name, field in ARRAY_FLAGS.items()}}
 
 
+def _read(token):
+    """The operation of a token, and its fields as the library reads them: name here -> what danaus_token_fields says.
+    Names of sizes are in capitals."""
+    text = c_void_p()
+    check(library.danaus_token_fields(encoded("judge", "token", token), byref(text)))
+    read = json.loads(text_of(text))
+    names = {"type_of_k": "kf"}
+    return read["operation"], {field["name"].upper() if field["kind"] in ("number", "list") else
+                               names.get(field["name"], field["name"]): field for field in read["fields"]}
+
+
+@functools.cache
+def fields_of(operation):
+    """name -> field of the operation's tokens, in their order."""
+    return _read(operation)[1]
+
+
 class Case:
     """What is asked, by fields: dtype, mode, L, K and so on. Flags are True or absent, lists are tuples."""
 
     def __init__(self, operation, **fields):
-        self.operation = operation
-        self.fields = {name: fields[name] for name in FIELDS[operation] if fields.get(name) not in (None, False)}
-        unknown = set(fields) - set(FIELDS[operation])
+        self.operation, known = operation, fields_of(operation)
+        self.fields = {name: fields[name] for name in known if fields.get(name) not in (None, False)}
+        unknown = set(fields) - set(known)
         if unknown:
-            raise ValueError(f"judge: {operation} has no field {sorted(unknown)[0]}; fields are "
-                             f"{', '.join(FIELDS[operation])}")
-        if self.fields.get("K") == self.fields.get("L") and "mode" in FIELDS[operation]:
+            raise ValueError(f"judge: {operation} has no field {sorted(unknown)[0]}; fields are {', '.join(known)}")
+        if self.fields.get("K") == self.fields.get("L") and "mode" in known:
             self.fields.pop("K", None)
 
     @classmethod
     def parse(cls, token):
         """Of a token; some of its fields may be missing, as in fftconv_causal."""
-        operation, *words = str(token).split("_")
-        if operation not in FIELDS:
-            raise ValueError(f"judge: operation {operation!r}, must be one of {', '.join(FIELDS)}")
-        known, fields = FIELDS[operation], {}
-        for word in words:
-            number = re.fullmatch(r"([a-z])(\d+(?:x\d+)*)", word)
-            kind = next((kind for kind, of in WORDS.items() if kind in known and word in of), None)
-            if word in DTYPES:
-                fields["dtype"] = word
-            elif kind:
-                fields[kind] = word
-            elif word in known and word.islower():
-                fields[word] = True
-            elif word in ("kf16", "kbf16"):
-                fields["kf"] = word[1:]
-            elif number and number[1].upper() in known:
-                numbers = tuple(map(int, number[2].split("x")))
-                fields[number[1].upper()] = numbers if operation.startswith("spectral") and number[1] != "b" \
-                    else numbers[0]
-            else:
-                raise ValueError(f"judge: {token}: {word!r} is no field of {operation}, whose fields are "
-                                 f"{', '.join(known)}")
-        return cls(operation, **fields)
+        operation, read = _read(token)
+        values = {name: field["value"] for name, field in read.items() if "value" in field}
+        return cls(operation, **{name: tuple(value) if isinstance(value, list) else value
+                                 for name, value in values.items()})
 
     def __getitem__(self, name):
         if name == "K" and "K" not in self.fields:
@@ -74,16 +64,15 @@ class Case:
         """The case with other fields, or of another operation."""
         operation = operation or self.operation
         merged = {**self.fields, **fields}
-        return Case(operation, **{name: value for name, value in merged.items() if name in FIELDS[operation]})
+        return Case(operation, **{name: value for name, value in merged.items() if name in fields_of(operation)})
 
     @property
     def token(self):
-        words = [self.operation]
+        words, known = [self.operation], fields_of(self.operation)
         for name, value in self.fields.items():
-            if name.isupper():
-                words.append(name.lower() + "x".join(map(str, value if isinstance(value, tuple) else [value])))
-            else:
-                words.append("k" + value if name == "kf" else name if value is True else value)
+            kind = known[name]["kind"]
+            numbers = "x".join(map(str, value)) if kind == "list" else str(value)
+            words.append({"word": name, "one_of": value}.get(kind, known[name]["name"] + numbers))
         return "_".join(words)
 
     __str__ = __repr__ = lambda self: self.token
@@ -97,14 +86,8 @@ class Case:
     @property
     def arrays(self):
         """name -> (dtype, extents, is an output), in the order of the library; last extents of 2 are re and im."""
-        token, dtype = self.token, self["dtype"]
-        wide = self.operation.startswith("shortconv") and dtype in ("f32", "f64")  # of which the library has no token
-        infos = arrays_of(token.replace(f"_{dtype}_", "_f16_") if wide else token)
-        types = {info.name.decode(): info.dtype.decode() for info in infos}
-        if wide:
-            types = dict.fromkeys(types, dtype)
-        return {info.name.decode(): (types[info.name.decode()], tuple(info.extents[:info.rank]), info.role == 2)
-                for info in infos}
+        return {info.name.decode(): (info.dtype.decode(), tuple(info.extents[:info.rank]), info.role == OUTPUT)
+                for info in arrays_of(self.token)}
 
     @property
     def inputs(self):
@@ -136,8 +119,9 @@ class Case:
         """Options of the case for a candidate that takes these keywords."""
         words = {}
         for keyword, field in KEYWORDS.items():
-            if keyword in accepted and field in FIELDS[self.operation]:
-                words[keyword] = self[field] if field in WORDS else bool(self[field])
+            of = fields_of(self.operation).get(field)
+            if keyword in accepted and of:
+                words[keyword] = self[field] if of["kind"] == "one_of" else bool(self[field])
         return words
 
 
@@ -158,7 +142,7 @@ class Drawing:
         draw = {"spectral": self._layer, "ssmconv": self._state, "shortconv": self._short}.get(
             operation.replace("grad", ""), self._long)
         fields = draw(fixed)
-        fields = {name: value for name, value in fields.items() if name in FIELDS[operation]}
+        fields = {name: value for name, value in fields.items() if name in fields_of(operation)}
         return Case(operation, **{**fields, **fixed})
 
     def _of_any_scale(self, most, least=1):
@@ -170,7 +154,8 @@ class Drawing:
 
     def _word(self, field):
         """causal, unless the candidate takes the option and may choose."""
-        return self.random.choice(WORDS[field]).item() if field in self.accepted else WORDS[field][0]
+        words = fields_of(self.fixed.operation)[field]["values"]
+        return self.random.choice(words).item() if field in self.accepted else words[0]
 
     def _length(self, share=1.0):
         """Every residue of 8, FFT sizes and their neighbours, and lengths of any scale, to a quarter of all samples."""
@@ -200,7 +185,7 @@ class Drawing:
     def _types(self, fixed):
         dtype = fixed.get("dtype") or self.random.choice(self.dtypes).item()
         own = dtype in ("f16", "bf16") and self.random.random() < 0.3
-        return {"dtype": dtype, "kf": dtype if own else None}
+        return {"dtype": dtype, "kf": f"k{dtype}" if own else None}
 
     def _long(self, fixed):
         is_short = self.number % 6 == 5 and not self.lengths and not self.is_simple

@@ -10,9 +10,9 @@ from danaus.judging.properties import Broken, Refused
 
 def _judged(judge, case, values, outputs, text):
     verdict = verdicts.judge_rows(case, values, outputs, verdicts.truth(case, values), judge.kind(case),
-                                roundings=judge.asked.roundings)
+                                  roundings=judge.asked.roundings)
     if verdict.share > 1:
-        raise Broken(f"{text}: {verdict.where} errs by {verdict.error:.2g}, bound {verdict.bound:.2g}", verdict.share)
+        raise Broken(f"{text}: {verdict}", verdict.share)
 
 
 def repeatability(judge, case, seed):
@@ -23,13 +23,37 @@ def repeatability(judge, case, seed):
     return f"{reply['calls']} calls, the same bits"
 
 
+def _together(judge, case, seed, action, count, text):
+    lists = [make(case, "plain", seed + i) for i in range(count)]
+    reply = judge.ask(action, case, extra_s=judge.patience_s(40), list_of_values=lists)
+    for values, outputs in zip(lists, reply["results"]):
+        _judged(judge, case, values, outputs, text)
+    return f"{count} {action}"
+
+
 def threads(judge, case, seed):
     """Three threads at once."""
-    lists = [make(case, "plain", seed + i) for i in range(3)]
-    reply = judge.ask("threads", case, extra_s=judge.patience_s(40), list_of_values=lists)
-    for values, outputs in zip(lists, reply["results"]):
-        _judged(judge, case, values, outputs, "called from three threads at once")
-    return "3 threads"
+    return _together(judge, case, seed, "threads", 3, "called from three threads at once")
+
+
+def streams(judge, case, seed):
+    """Two streams of a device at once, which are busy when the candidate is called."""
+    return _together(judge, case, seed, "streams", 2, "called on two streams at once")
+
+
+def load(judge, case, seed):
+    """While the machine does other work."""
+    values = make(case, "plain", seed)
+    reply = judge.ask("under_load", case, extra_s=judge.patience_s(200), values=values)
+    for outputs in reply["results"]:
+        _judged(judge, case, values, outputs, "called while the machine does other work")
+    return f"{len(reply['results'])} calls"
+
+
+def after(judge, case, seed):
+    """After other kernels, and in memory that is full of NaN."""
+    judge.ask("after", case, extra_s=judge.patience_s(4), values=make(case, "plain", seed))
+    return "the same bits"
 
 
 def filters(judge, case, seed):
@@ -69,4 +93,5 @@ def writes(judge, case, seed):
     return "out between guard words"
 
 
-CONDUCT = {"repeatability": repeatability, "threads": threads, "filters": filters, "views": views, "writes": writes}
+CONDUCT = {"repeatability": repeatability, "threads": threads, "streams": streams, "load": load, "after": after,
+           "filters": filters, "views": views, "writes": writes}

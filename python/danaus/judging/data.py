@@ -20,6 +20,14 @@ def round_to(values, dtype):
         return np.asarray(from_doubles(np.asarray(values, np.float64), dtype), np.float64)
 
 
+def half_ulp(values, dtype):
+    """Half of the distance of numbers of a type near these values: what one rounding may take."""
+    digits, least = {"f16": (11, -24), "bf16": (8, -133), "f32": (24, -149), "f64": (53, -1074)}[dtype]
+    values = np.where(np.isfinite(values), values, 0)
+    exponents = np.where(values == 0, least, np.frexp(values)[1] - digits)
+    return np.exp2(np.maximum(exponents, least) - 1.0)
+
+
 def make(token, data="plain", seed=0):
     """name -> float64 array of every input of a case; complex numbers have a last extent of 2.
 

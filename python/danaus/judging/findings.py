@@ -68,7 +68,7 @@ class Findings(dict):
         """Adds the rows of all checks to the judge's report."""
         for check in self.checks:
             finding = self[check]
-            if check == "memory" and judge.memory_row:
+            if check == "memory" and judge.memory_row:  # a measurement
                 judge.report.add(check, "passed", **judge.memory_row)
             elif finding.failures:
                 self._failed(judge, check, finding)
@@ -89,6 +89,8 @@ class Findings(dict):
             return "the candidate takes no out="
         if check == "memory":
             return "not measured"
+        if check == "streams":
+            return "arrays are of the host, which has no streams: needs a GPU"
         if not judge.accepted:
             return "no case gave a result"
         if not judge.right:

@@ -9,13 +9,19 @@ import numpy as np
 
 from danaus.rows import asked
 
+def _last(length):
+    """Of a row, or of its last axis."""
+    return length[-1] if isinstance(length, list) else length
+
+
 # Ways to split rows into groups. Each group is judged by itself, and fitted models have not seen it.
 SPLITS = {
     "operation": lambda row: row["asked"]["operation"],
-    "length": lambda row: row.get("n") or row.get("fft_size") or row["asked"]["l"],
+    "length": lambda row: _last(row.get("n") or row.get("fft_size") or row["asked"]["l"]),
     "algorithm": lambda row: (row.get("kernel") or row.get("variant") or "").split("_")[0],
     "type": lambda row: row["asked"]["dtype"],
     "mode": lambda row: row["asked"].get("mode") or row["asked"].get("padding") or "",
+    "batch": lambda row: row["asked"].get("b"),
     "GPU": lambda row: row.get("profile") or row.get("device", {}).get("name", ""),
 }
 # Fields of rows that a model must not see.

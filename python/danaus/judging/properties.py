@@ -3,8 +3,8 @@ shifts, NaN in its row. Two results are compared by the bounds of both."""
 
 import numpy as np
 
-from danaus.judging.data import make, round_to
-from danaus.judging.verdicts import half_ulp, judge_rows, rows_of
+from danaus.judging.data import half_ulp, make, round_to
+from danaus.judging.verdicts import judge_rows, nearer
 
 
 class Broken(Exception):
@@ -34,21 +34,28 @@ class Asked:
         self.case, self.seed, self.kind, self.call, self.roundings = case, seed, kind, call, roundings
         self.random = np.random.default_rng([seed, 5])
 
-    def agree(self, values, one, other, text, skip=None, scale=2.0):
-        """Rows of two results agree within the bounds of both; returns whether all bits do."""
-        verdict = judge_rows(self.case, values, one, other, self.kind, scale=scale, roundings=self.roundings, skip=skip,
-                           slack={name: _rounding(other[name], self.case.outputs[name][0]) for name in other})
+    def agree(self, values, one, other, text, rows=None, results=2):
+        """Two results agree within the bounds of all that differ; returns whether all bits do. rows: name -> index of
+        the numbers that are compared."""
+        if rows is not None:
+            compared = {name: array.copy() for name, array in other.items()}
+            for name, index in rows.items():
+                compared[name][index] = one[name][index]
+            one = compared
+        verdict = judge_rows(self.case, values, one, other, self.kind, results=results, roundings=self.roundings)
         if verdict.share > 1:
-            raise Broken(f"{text}: {verdict.where} differs by {verdict.error:.2g}, bound {verdict.bound:.2g}",
-                         verdict.share)
-        same = {name: one[name] == other[name] for name in other}
-        if skip is not None:
-            same = {name: rows_of(self.case, name, array)[0][~skip[name]] for name, array in same.items()}
-        return all(array.all() for array in same.values())
+            raise Broken(f"{text}: {verdict}", verdict.share)
+        return all((one[name] == other[name]).all() for name in other)
 
 
-def _rounding(values, dtype):
-    return half_ulp(np.where(np.isfinite(values), values, 0), dtype)
+def _row(case, name, item, channel):
+    """The index of an item's channel in an output; None stands for all of them."""
+    batch, channels = (0, 1) if name == "x_final" else case.axes[:2]
+    index = [slice(None)] * (max(batch, channels) + 1)
+    for axis, place in ((batch, item), (channels, channel)):
+        if place is not None:
+            index[axis] = place
+    return tuple(index)
 
 
 def _level(bits):
@@ -103,11 +110,8 @@ def _others_change(asked, word, axis):
         fresh[stays] = np.moveaxis(array, of, 0)[stays]
         other[name] = np.ascontiguousarray(np.moveaxis(fresh, 0, of))
     first, second = asked.call(case, values), asked.call(case, other)
-    skip = {}
-    for name in first:
-        index = np.indices([extent for _, extent in rows_of(case, name, first[name])[1]])[axis].reshape(-1)
-        skip[name] = index != stays
-    bits = asked.agree(values, second, first, f"all other {word}s changed, and {word} {stays} with them", skip)
+    same = {name: _row(case, name, *((None, stays) if axis else (stays, None))) for name in first}
+    bits = asked.agree(values, second, first, f"all other {word}s changed, and {word} {stays} with them", same)
     return f"a {word} keeps its value {_level(bits)} when the others change"
 
 
@@ -123,14 +127,12 @@ def linearity(asked):
     two = {**one, "u": asked.random.integers(-4, 5, one["u"].shape).astype(float)}
     both = {**one, "u": one["u"] + two["u"]}
     first, second, sums = (asked.call(case, values) for values in (one, two, both))
-    expected = {name: first[name] + second[name] for name in sums}
-    slack = {name: _rounding(first[name], case.outputs[name][0]) + _rounding(second[name], case.outputs[name][0])
-             for name in sums}
+    expected = {}
+    for name, (dtype, _, _) in case.outputs.items():
+        slack = half_ulp(first[name], dtype) + half_ulp(second[name], dtype)
+        expected[name] = nearer(first[name] + second[name], sums[name], slack)
     loud = {**one, "u": np.abs(one["u"]) + np.abs(two["u"])}  # what was summed for either side
-    verdict = judge_rows(case, loud, sums, expected, asked.kind, scale=3.0, slack=slack, roundings=asked.roundings)
-    if verdict.share > 1:
-        raise Broken(f"f(u1 + u2) is not f(u1) + f(u2): {verdict.where} differs by {verdict.error:.2g}, bound "
-                     f"{verdict.bound:.2g}", verdict.share)
+    asked.agree(loud, sums, expected, "f(u1 + u2) is not f(u1) + f(u2)", results=3)
     scaled = asked.call(case, {**one, "u": -4 * one["u"]})
     bits = asked.agree({**loud, "u": 4 * loud["u"]}, scaled, {name: -4 * array for name, array in first.items()},
                        "f(-4 u) is not -4 f(u)")
@@ -165,24 +167,19 @@ def not_finite(asked):
     batch, channel, samples = case.axes
     mixed = case.operation.startswith("spectral")
     place = [int(asked.random.integers(extent)) for extent in values["u"].shape]
-    row = [slice(None)] * values["u"].ndim
-    row[batch] = place[batch]
-    if not mixed:
-        row[channel] = place[channel]
+    row = _row(case, "u", place[batch], None if mixed else place[channel])
     quiet = {**values, "u": values["u"].copy()}
-    quiet["u"][tuple(row)] = 0
+    quiet["u"][row] = 0
     right, reach = asked.call(case, quiet), "from the cause on"
-    skip = {}
-    for name in right:
-        at = np.indices([extent for _, extent in rows_of(case, name, right[name])[1]])
-        of_item = at[0].reshape(-1) == place[batch]
-        skip[name] = of_item if mixed else of_item & (at[1].reshape(-1) == place[channel])
+    others = {name: np.ones(array.shape, bool) for name, array in right.items()}
+    for name, mask in others.items():
+        mask[_row(case, name, place[batch], None if mixed else place[channel])] = False
     for poison in (np.nan, np.inf, -np.inf):
         poisoned = {**values, "u": values["u"].copy()}
         poisoned["u"][tuple(place)] = poison
         outputs = asked.call(case, poisoned)
-        asked.agree(values, outputs, right, f"{poison} in a sample of one row reached another row", skip)
-        bad = np.flatnonzero(~np.isfinite(outputs["y"][tuple(row)].reshape(-1)))
+        asked.agree(values, outputs, right, f"{poison} in a sample of one row reached another row", others)
+        bad = np.flatnonzero(~np.isfinite(outputs["y"][row].reshape(-1)))
         if bad.size == 0:
             raise Broken(f"{poison} in a sample left no trace: its row of y is finite")
         if mixed or bad[0] < place[samples[0]]:

@@ -25,6 +25,9 @@ CHECKS = {
     "repeatability": "bits of repeated calls",
     "finished": "results that are complete and stay",
     "threads": "calls from several threads",
+    "streams": "calls on two streams",
+    "load": "calls under load",
+    "after": "calls after other kernels",
     "filters": "filters that change",
     "views": "inputs that are views",
     "inputs": "inputs left unchanged",
@@ -33,17 +36,9 @@ CHECKS = {
     "raises": "errors",
     "hangs": "time limit",
     "crashes": "its process",
-    "memory": "memory at its peak",
+    "memory": "memory at its peak and kept",
 }
 STATUSES = ("passed", "failed", "skipped")
-
-
-def _asked(token):
-    """danaus.asked(); None of a case that is the judge's alone."""
-    try:
-        return token and asked(token)
-    except ValueError:
-        return None
 
 
 class Rejected(AssertionError):
@@ -71,7 +66,9 @@ class Report:
     def add(self, check, status, text, **fields):
         row = {"schema": 1, "kind": "judge", "candidate": self.candidate, "operation": self.operation,
                "arrays": self.arrays, "check": check, "status": status, "text": text, **fields,
-               "asked": _asked(fields.get("case")), "date": self.date, "versions": self.versions}
+               "date": self.date, "versions": self.versions}
+        if row.get("case"):
+            row["asked"] = asked(row["case"])
         self.rows.append({name: value for name, value in row.items() if value is not None})
 
     @property

@@ -6,18 +6,20 @@
 #include <map>
 #include <set>
 
-#include "experiments/bench/as_convolution.hpp"
 #include "experiments/bench/checked_rows.hpp"
-#include "experiments/bench/contenders.hpp"
-#include "experiments/bench/difference.hpp"
-#include "experiments/bench/noise.hpp"
 #include "experiments/bench/parts.hpp"
-#include "experiments/bench/statistics.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
-#include "experiments/bench/work.hpp"
+#include "experiments/methods/as_convolution.hpp"
+#include "experiments/methods/execution.hpp"
+#include "experiments/methods/method.hpp"
+#include "experiments/methods/runner.hpp"
 #include "experiments/operations/subject.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/operations/work.hpp"
+#include "experiments/timing/array_noise.hpp"
+#include "experiments/timing/difference.hpp"
+#include "experiments/timing/noise.hpp"
+#include "experiments/timing/statistics.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/device/halves.hpp"
@@ -43,7 +45,7 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   for (const CaseSweep& sweep : case_sweeps())
     for (const Case& asked : sweep.cases()) {
       EXPECT_EQ(parse_case(asked.token()).token(), asked.token());
-      EXPECT_EQ(obstacle(Contender::kernel, asked, Device()), std::nullopt) << asked.token();
+      EXPECT_EQ(obstacle(timed_method(kPlan), asked, Device()), std::nullopt) << asked.token();
       const auto* problem = asked.as<Convolution>();
       const std::set<std::string_view> others = {"lengths",   "whole-call", "odd-batches", "long",
                                                  "extension", "sparse",     "sparse-long"};
@@ -133,38 +135,36 @@ TEST(Bench, FactorizationsOfLongOnesAreAllThatThisBuildHas) {
 }
 
 TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
-  const auto why = [](Contender contender, const char* token) {
-    return obstacle(contender, parse_case(token), Device()).value_or("");
+  const auto why = [](const char* method, const char* token) {
+    return obstacle(timed_method(method), parse_case(token), Device()).value_or("");
   };
-  EXPECT_EQ(why(Contender::cufft_f32, "fftconv_f16_circular_l768_b2_h3_pregate"), "");
-  EXPECT_EQ(why(Contender::cufft_pairs, "fftconv_f16_causal_l768_b2_h3"), "");
-  EXPECT_THAT(why(Contender::cufft_pairs, "fftconv_f16_circular_l768_b2_h3"),
-              HasSubstr("N=768, cuFFT takes only powers"));
-  EXPECT_THAT(why(Contender::copy, "fftconv_f16_circular_l768_b2_h3_pregate"), HasSubstr("no gates"));
-  EXPECT_THAT(why(Contender::cufft_f32, "fftconv_f32_circular_l768_b2_h3"), HasSubstr("dtype f32"));
-  EXPECT_THAT(why(Contender::cufft_f32, "fftconv_f16_circular_l4096_b2_h3_r64x64"), HasSubstr("chooses N for itself"));
-  EXPECT_EQ(why(Contender::cufft_pairs, "fftconvstep_f16_causal_l768_b2_h3_pregate"), "");
-  EXPECT_THAT(why(Contender::copy, "fftconvgrad_f16_circular_l256_b2_h3"), HasSubstr("no gradients"));
+  EXPECT_EQ(why("cufft_f32", "fftconv_f16_circular_l768_b2_h3_pregate"), "");
+  EXPECT_EQ(why("cufft_pairs", "fftconv_f16_causal_l768_b2_h3"), "");
+  EXPECT_THAT(why("cufft_pairs", "fftconv_f16_circular_l768_b2_h3"), HasSubstr("N=768, cuFFT takes only powers"));
+  EXPECT_THAT(why("copy", "fftconv_f16_circular_l768_b2_h3_pregate"), HasSubstr("no gates"));
+  EXPECT_THAT(why("cufft_f32", "fftconv_f32_circular_l768_b2_h3"), HasSubstr("dtype f32"));
+  EXPECT_THAT(why("cufft_f32", "fftconv_f16_circular_l4096_b2_h3_r64x64"), HasSubstr("chooses N for itself"));
+  EXPECT_EQ(why("cufft_pairs", "fftconvstep_f16_causal_l768_b2_h3_pregate"), "");
+  EXPECT_THAT(why("copy", "fftconvgrad_f16_circular_l256_b2_h3"), HasSubstr("no gradients"));
   const char* layer = "spectral_f32_complex_b2_c4x4_l32_m8";
-  EXPECT_EQ(why(Contender::cufft_cublas_f32, layer), "");
-  EXPECT_EQ(why(Contender::copy, layer), "");
-  EXPECT_THAT(why(Contender::cufft_cublas_tf32, layer), HasSubstr("asks for fp32"));
-  EXPECT_THAT(why(Contender::cufft_pairs, layer), HasSubstr("no spectral layers"));
-  EXPECT_THAT(why(Contender::cufft_cublas_f32, "fftconv_f16_circular_l256_b2_h3"), HasSubstr("no convolutions"));
-  EXPECT_THAT(why(Contender::copy, "spectral_f32_b2_c4x8_l32_m8"), HasSubstr("u has 4 channels, y has 8"));
-  EXPECT_EQ(why(Contender::cufft_f32, "shortconv_f16_causal_k4_l768_b2_h3_pregate"), "");
-  EXPECT_EQ(why(Contender::cufft_pairs, "ssmconv_f16_s4_l768_b2_h3"), "");
-  EXPECT_EQ(why(Contender::copy, "shortconv_f16_same_k4_l768_b2_h3_bias_channelslast"), "");
-  EXPECT_EQ(why(Contender::full_fft, "shortconvgrad_f16_causal_k4_l768_b2_h3"), "");
-  EXPECT_THAT(why(Contender::copy, "ssmconv_f16_s4_l768_b2_h3_final"), HasSubstr("no states"));
-  EXPECT_THAT(why(Contender::cufft_f32, "ssmconv_f16_s4_l768_b2_h3_final"),
-              HasSubstr("cufft_f32: has no state before"));
-  EXPECT_THAT(why(Contender::full_fft, "shortconv_f16_same_k4_l768_b2_h3"), HasSubstr("none padded as 'same'"));
-  EXPECT_THAT(why(Contender::cufft_f32, "shortconv_f16_causal_k4_l768_b2_h3_channelslast"), HasSubstr("[B, L, H]"));
-  EXPECT_THAT(why(Contender::chunked_fft, "ssmconv_f16_s4_l768_b2_h3"), HasSubstr("as long as the row"));
-  EXPECT_THAT(why(Contender::chunked_fft, "shortconv_f16_causal_k4_l64_b2_h3"), HasSubstr("no N is less than L=64"));
-  EXPECT_THAT(why(Contender::full_fft, "fftconv_f16_circular_l256_b2_h3"), HasSubstr("says itself how"));
-  EXPECT_THAT(why(Contender::kernel, "ssmconv_f32_s4_l768_b2_h3"), HasSubstr("no kernel has f32 samples"));
+  EXPECT_EQ(why("cufft_cublas_f32", layer), "");
+  EXPECT_EQ(why("copy", layer), "");
+  EXPECT_THAT(why("cufft_cublas_tf32", layer), HasSubstr("asks for fp32"));
+  EXPECT_THAT(why("cufft_pairs", layer), HasSubstr("no spectral layers"));
+  EXPECT_THAT(why("cufft_cublas_f32", "fftconv_f16_circular_l256_b2_h3"), HasSubstr("no convolutions"));
+  EXPECT_THAT(why("copy", "spectral_f32_b2_c4x8_l32_m8"), HasSubstr("u has 4 channels, y has 8"));
+  EXPECT_EQ(why("cufft_f32", "shortconv_f16_causal_k4_l768_b2_h3_pregate"), "");
+  EXPECT_EQ(why("cufft_pairs", "ssmconv_f16_s4_l768_b2_h3"), "");
+  EXPECT_EQ(why("copy", "shortconv_f16_same_k4_l768_b2_h3_bias_channelslast"), "");
+  EXPECT_EQ(why("full_fft", "shortconvgrad_f16_causal_k4_l768_b2_h3"), "");
+  EXPECT_THAT(why("copy", "ssmconv_f16_s4_l768_b2_h3_final"), HasSubstr("no states"));
+  EXPECT_THAT(why("cufft_f32", "ssmconv_f16_s4_l768_b2_h3_final"), HasSubstr("cufft_f32: has no state before"));
+  EXPECT_THAT(why("full_fft", "shortconv_f16_same_k4_l768_b2_h3"), HasSubstr("none padded as 'same'"));
+  EXPECT_THAT(why("cufft_f32", "shortconv_f16_causal_k4_l768_b2_h3_channelslast"), HasSubstr("[B, L, H]"));
+  EXPECT_THAT(why("chunked_fft", "ssmconv_f16_s4_l768_b2_h3"), HasSubstr("as long as the row"));
+  EXPECT_THAT(why("chunked_fft", "shortconv_f16_causal_k4_l64_b2_h3"), HasSubstr("no N is less than L=64"));
+  EXPECT_THAT(why("full_fft", "fftconv_f16_circular_l256_b2_h3"), HasSubstr("says itself how"));
+  EXPECT_THAT(why("kernel", "ssmconv_f32_s4_l768_b2_h3"), HasSubstr("no kernel has f32 samples"));
 }
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
@@ -379,9 +379,10 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
   EXPECT_THAT(names("fftconv_f16_causal_l300_b2_h2"), ElementsAre("filter", "y"));
   EXPECT_THAT(names("spectralgrad_f32_tf32_b9_c3x5_l64_m8"), ElementsAre("filter", "du", "dw mix", "dw correlate_mix"));
   EXPECT_THAT(names("fftconvstep_f16_circular_l512_b2_h2_pregate_postgate"),
-              ElementsAre("filter", "y", "du+dpregate+dpostgate correlate_chain", "dk taps"));
+              ElementsAre("filter", "y", "du+dpregate+dpostgate correlate_chain", "dk taps",
+                          "du+dpregate+dpostgate+dk rescaled"));
   EXPECT_THAT(names("fftconvgrad_f16_causal_l300_b2_h2_pregate_postgate"),
-              ElementsAre("filter", "du", "dpregate", "dpostgate", "dk correlate_chain", "dk taps"));
+              ElementsAre("filter", "du", "dpregate", "dpostgate", "dk correlate_chain", "dk taps", "dk rescaled"));
   EXPECT_THAT(names("spectral_f32_b2_c3x5_l64_m8"), ElementsAre("filter", "y"));
   EXPECT_THAT(names("spectral_f32_tf32_complex_b2_c3x5_l32x16_m8x4_shared"), ElementsAre("filter", "y"));
   EXPECT_THAT(names("shortconvgrad_f16_causal_k4_l64_b2_h3_postgate"), ElementsAre("filter", "du", "dpostgate", "dk"));
@@ -391,10 +392,11 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
 // What times a case by another operation gives its outputs, from its own arrays.
 TEST(Bench, ShortConvolutionsGoByFftsToo) {
   for (const char* token : {"shortconv_bf16_causal_k9_l1000_b3_h2_pregate", "shortconvgrad_f16_causal_k6_l600_b2_h2"})
-    for (Contender contender : {Contender::full_fft, Contender::chunked_fft}) {
-      SCOPED_TRACE(text(token, ' ', name_in(kContenders, contender)));
-      const Case asked = parse_case(token), by = by_fft(contender, asked, Device());
-      EXPECT_EQ(asks_for_chunks(*convolution_of(by)), contender == Contender::chunked_fft);
+    for (const char* name : {"full_fft", "chunked_fft"}) {
+      SCOPED_TRACE(text(token, ' ', name));
+      const Method& method = timed_method(name);
+      const Case asked = parse_case(token), by = method.by(method, asked, Device());
+      EXPECT_EQ(asks_for_chunks(*convolution_of(by)), method.name == "chunked_fft");
       const auto runner = as_convolution(asked, by, make_plan_runner(by, executor_machine()));
       const CheckedRows rows = checked_rows(asked);
       HostArrays arrays(asked);
@@ -406,7 +408,8 @@ TEST(Bench, ShortConvolutionsGoByFftsToo) {
 }
 
 TEST(Bench, AFilterMayBeMadeForAConvolution) {
-  const Case asked = parse_case("ssmconv_f16_s6_l300_b2_h3"), by = by_fft(Contender::full_fft, asked, Device());
+  const Method& full = timed_method("full_fft");
+  const Case asked = parse_case("ssmconv_f16_s6_l300_b2_h3"), by = full.by(full, asked, Device());
   HostArrays arrays(asked);
   const StateInputs filters = make_filters(*asked.as<StateSpace>());
   const std::vector<double> taps =

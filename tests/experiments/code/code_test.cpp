@@ -14,7 +14,7 @@ using testing::HasSubstr;
 const Json kH200 = {{"name", "NVIDIA H200"}, {"sm", 90}, {"multiprocessors", 132}, {"l2_bytes", 62914560}};
 
 Code of_kernel(const char* token, const Device& device = device_of(kH200)) {
-  return code_of(Contender::kernel, parse_case(token), device);
+  return code_of(timed_method(kPlan), parse_case(token), device);
 }
 
 // A row, as far as its code depends on it.
@@ -40,12 +40,12 @@ TEST(Code, IsOfWhatIsLaunchedAndHow) {
 
 TEST(Code, OtherWaysAreOfTheirConvolution) {
   const Device device = device_of(kH200);
-  EXPECT_EQ(code_of(Contender::full_fft, parse_case("shortconv_f16_causal_k64_l1000_b2_h3"), device).sources,
+  EXPECT_EQ(code_of(timed_method("full_fft"), parse_case("shortconv_f16_causal_k64_l1000_b2_h3"), device).sources,
             of_kernel("fftconv_f16_causal_l1000_k64_b2_h3_rightangle").sources);
   EXPECT_EQ(code_of_baseline("cufft_cublas_tf32"), code_of_baseline("cufft_cublas_f32"));
   EXPECT_NE(code_of_baseline("cufft_f32"), code_of_baseline("cufft_pairs"));
-  for (const auto& method : kContenders)
-    if (!is_of_plans(method.value)) EXPECT_NE(code_of_baseline(method.name), "no baseline") << method.name;
+  for (const Method& method : timed_methods())
+    EXPECT_EQ(code_of_baseline(method.name) == "no baseline", method.runs_plan) << method.name;
 }
 
 TEST(Code, ARowsStandingIsThatOfItsCode) {

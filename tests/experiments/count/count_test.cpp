@@ -87,7 +87,8 @@ TEST(Count, ProgramsOfSeveralLaunchesLaunchByLaunch) {
   std::istringstream lines(ran.out);
   std::string line;
   for (const std::vector<const char*>& kernels :
-       {std::vector{"spectrum", "exchange", "correlate_exchange", "taps"}, std::vector{"mix", "mix", "mix", "mix"}}) {
+       {std::vector{"spectrum", "exchange", "correlate_exchange", "taps", "rescaled"},
+        std::vector{"mix", "mix", "mix", "mix"}}) {
     std::getline(lines, line);
     const Json row = Json::parse(line);
     ASSERT_EQ(row.at("launches").size(), kernels.size()) << line;

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "experiments/io/signal_file.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "tests/experiments/support.hpp"
 

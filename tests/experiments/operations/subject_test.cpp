@@ -1,7 +1,10 @@
-// What the program knows of operations: sizes.
+// What the program knows of operations: sizes, and cases in patterns.
 #include "experiments/operations/subject.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "experiments/operations/study.hpp"
 
 namespace danaus {
 namespace {
@@ -20,6 +23,12 @@ TEST(Subjects, CasesOfEveryOperationHaveABatch) {
     EXPECT_EQ(shape_of(other).batch, 12) << token;
     EXPECT_EQ(with_batch(other, 5).token(), asked.token());
   }
+}
+
+TEST(Subjects, PatternsOfTokensAreEveryChoice) {
+  EXPECT_THAT(expanded("l{8,16}_b{1,2}{,_x}"),
+              testing::ElementsAre("l8_b1", "l8_b1_x", "l8_b2", "l8_b2_x", "l16_b1", "l16_b1_x", "l16_b2", "l16_b2_x"));
+  EXPECT_THAT(expanded("l8"), testing::ElementsAre("l8"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "experiments/count/imitation.hpp"
 #include "experiments/io/result_file.hpp"
 #include "experiments/predict/measured_kernels.hpp"
+#include "kernels/cpu/program_work.hpp"
 #include "kernels/plan/choice.hpp"
 #include "tests/experiments/support.hpp"
 
@@ -31,7 +32,7 @@ Json bench_row(const std::string& token, double us) {
           {"case", token},
           {"method", "kernel"},
           {"device", {{"name", "NVIDIA H200"}, {"sm", 90}, {"multiprocessors", 132}, {"l2_bytes", 62914560}}},
-          {"code", code_of(Contender::kernel, parse_case(token), imitation(load_profile("H200"))).words()},
+          {"code", code_of(timed_method(kPlan), parse_case(token), imitation(load_profile("H200"))).words()},
           {"variant", chosen_name(token)},
           {"verify", {{"status", "passed"}}},
           {"time_us", {{"burst_cold", {{"median", us}, {"clock_mhz", 1800.}}}}},
@@ -108,30 +109,34 @@ TEST_F(Measured, RefusesARowWithoutItsKernelOrOfOneThatCannotBe) {
   EXPECT_THAT(refusal({other}), HasSubstr("which does not compute fftconv_f16_circular_l1024_b64_h768"));
 }
 
-TEST_F(Measured, LeavesOtherOperationsOut) {
-  Json gradients = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
-  gradients["case"] = "fftconvgrad_f16_circular_l1024_b64_h768";
-  const MeasuredKernels measured = read({gradients, bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
-  EXPECT_EQ(measured.kernels.size(), 1);
-  EXPECT_EQ(measured.of_other_operation, 1);
+TEST_F(Measured, OtherOperationsAndSeveralLaunchesAreOfTheProgramThatTheyName) {
+  const Device device = imitation(load_profile("H200"));
+  const auto of_program = [&](const std::string& token) {
+    Json row = bench_row("fftconv_f16_circular_l1024_b64_h768", 60);
+    const Case asked = parse_case(token);
+    row["case"] = token, row["variant"] = measure_program(asked, device).variant;
+    row["code"] = code_of(timed_method(kPlan), asked, device).words();
+    return row;
+  };
+  Json other = of_program("shortconv_bf16_causal_k4_l1024_b64_h768");
+  other["variant"] = "direct_of_old";
+  const MeasuredKernels measured =
+      read({of_program("fftconvgrad_f16_circular_l1024_b64_h768"), of_program("fftconv_f16_circular_l65536_b64_h192"),
+            of_program("fftconv_f16_causal_l65536_k100_b64_h192_n8192"), other});
+  ASSERT_EQ(measured.kernels.size(), 3);
+  EXPECT_EQ(measured.of_other_kernel, 1);
+  for (const MeasuredKernel& kernel : measured.kernels) {
+    EXPECT_EQ(kernel.variant, nullptr) << kernel.token;
+    EXPECT_EQ(kernel.counted.token(), kernel.token);
+    EXPECT_FALSE(kernel.stale);
+  }
 }
 
-TEST_F(Measured, LeavesOutWhatTakesSeveralLaunches) {
-  const MeasuredKernels measured = read({bench_row("fftconv_f16_circular_l65536_b64_h192", 900),
-                                         bench_row("fftconv_f16_causal_l65536_k100_b64_h192_n8192", 900),
-                                         bench_row("fftconv_f16_circular_l1024_b64_h768", 61)});
-  EXPECT_EQ(measured.kernels.size(), 1);
-  EXPECT_EQ(measured.of_several_launches, 2);
-  EXPECT_EQ(measured.without_kernel, 0);
-}
-
-// A file of long convolutions alone has times, though no kernel for the model.
 TEST_F(Measured, TimesAreOfHoweverManyLaunches) {
   const std::string longer = "fftconv_f16_circular_l2097152_b64_h6";
   const std::string path = file_of({bench_row(longer, 3000), bench_row(longer, 3010)});
   const HardwareProfile profile = load_profile("H200");
   EXPECT_EQ(read_measured_times({path}, profile), (std::map<std::string, double>{{longer, 3010}}));
-  EXPECT_THROW(read_measured_kernels({path}, profile), std::invalid_argument);
   EXPECT_THROW(read_measured_times({file_of({})}, profile), std::invalid_argument);
 }
 
@@ -181,10 +186,10 @@ TEST_F(Measured, RefusesADamagedFieldByName) {
 
 TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   const std::string path = file_of({bench_row("fftconv_f16_circular_l16384_b8_h768_r4x8x8x8x8", 9),
-                                    bench_row("fftconv_f16_circular_l1536_b8_h768", 15)});
+                                    bench_row("fftconv_f16_circular_l1536_b64_h768", 15)});
   const Ran ran = run({"model", "--measured", path, "--json", folder_ / "predictions.jsonl"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("counted work: overlap 2.04, warp rate 0.410, wait 0.50 us"));
+  EXPECT_THAT(ran.out, HasSubstr("counted work: overlap "));
   std::vector<Json> rows;
   std::istringstream lines(read_file(folder_ / "predictions.jsonl"));
   for (std::string line; std::getline(lines, line);) rows.push_back(Json::parse(line));
@@ -192,6 +197,7 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
   EXPECT_TRUE(rows[0].at("asked_by_factors"));
   const Json& row = rows[1];
   EXPECT_EQ(row.at("kind"), "prediction");
+  EXPECT_EQ(row.at("asked").at("l"), 1536);
   EXPECT_EQ(row.at("factors"), (std::vector<int>{6, 16, 16}));
   EXPECT_EQ(row.at("n"), 1536);
   EXPECT_EQ(row.at("fold"), "pair");
@@ -203,7 +209,7 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
 
   // Put together, its parts are what danaus model says of the case.
   const auto predicted = [](const char* model, const char* profile) {
-    const Ran ran = run({"model", "--case", "fftconv_f16_circular_l1536_b8_h768_pair_r6x16x16", "--profile", profile,
+    const Ran ran = run({"model", "--case", "fftconv_f16_circular_l1536_b64_h768_pair_r6x16x16", "--profile", profile,
                          "--model", model, "--overlap", "3", "--warp-rate", "0.2", "--wait", "0.5", "--json", "-"});
     return Json::parse(ran.out);
   };
@@ -220,7 +226,12 @@ TEST_F(Measured, WritesWhatTheModelsSayAndJudgesNothing) {
     else
       of_sms += std::pow(us.get<double>(), 3);
   const double at_once = std::pow(of_memory + std::pow(std::cbrt(of_sms), 5), 0.2);
-  const double total = at_once + 0.5 * counted.at("waits").get<double>() + counted.at("launch_us").get<double>();
+  const Json& launch = counted.at("launches").at(0);
+  EXPECT_EQ(counted.at("launches").size(), 1);
+  EXPECT_FALSE(launch.at("meets")) << "a chain's warps work by themselves";
+  EXPECT_EQ(launch.at("last_wave"), 1);
+  const double total = at_once + 0.5 * counted.at("waits").get<double>() + counted.at("launch_us").get<double>() +
+                       counted.at("fit").at("fill_us").get<double>();
   EXPECT_NEAR(predicted("roofline", "H200").at("total_us"), total, 1e-9 * total);
 }
 

@@ -110,7 +110,8 @@ TEST(Forecast, IsOfTheKernelsOnOneProfileWithTheirCode) {
   const auto rows = rows_of(run({"model", "--forecast", "--case", token, "--profile", "H100", "--json", "-"}).out);
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].at("kind"), "forecast");
-  EXPECT_EQ(rows[0].at("code"), code_of(Contender::kernel, parse_case(token), imitation(load_profile("H100"))).words());
+  EXPECT_EQ(rows[0].at("code"),
+            code_of(timed_method(kPlan), parse_case(token), imitation(load_profile("H100"))).words());
   EXPECT_THAT(run({"model", "--forecast", "--case", token}).err, HasSubstr("--forecast with 0 profiles, must be one"));
   EXPECT_THAT(run({"model", "--forecast", "--sweep", "figure4", "--profile", "H200"}).err,
               HasSubstr("of counted work before anything is measured"));

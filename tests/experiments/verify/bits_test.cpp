@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "experiments/io/schema.hpp"
-#include "experiments/verify/execution.hpp"
+#include "experiments/methods/execution.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "tests/experiments/support.hpp"
 #include "tests/kernels/forwarding_machine.hpp"

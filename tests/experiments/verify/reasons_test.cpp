@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "experiments/cli/environment.hpp"
-#include "experiments/verify/candidates.hpp"
+#include "experiments/methods/method.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "reference/half.hpp"
 #include "tests/experiments/support.hpp"
@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<double> right_in_half(const Convolution& problem, const Inputs& inputs) {
-  std::vector<double> y = convolve(problem, inputs, Method::fftw);
+  std::vector<double> y = convolve(problem, inputs, Algorithm::fftw);
   for (double& value : y) value = round_to(Dtype::f16, value);
   return y;
 }
@@ -27,7 +27,7 @@ std::vector<double> infinite(const Convolution&, const Inputs& inputs) {
 Ran verify_by(std::vector<double> (*compute)(const Convolution&, const Inputs&),
               const std::vector<std::string>& words) {
   const auto bound = [](const Convolution& planned) { return unit_roundoff(planned.dtype); };
-  const std::vector<Candidate> table = {{"method", std::nullopt, "", false, compute, bound}};
+  const std::vector<Method> table = {{.name = "method", .compute = compute, .bound = bound}};
   std::ostringstream out, err;
   Console console{out, err, false, {"danaus", "verify"}};
   const int code = verify(words, console, table);

@@ -19,7 +19,7 @@ struct Made {
 Made made(const std::string& token) {
   Made made{parse_convolution(token), {}, {}};
   made.inputs = make_inputs(made.problem, {});
-  made.y = convolve(made.problem, made.inputs, Method::fftw);
+  made.y = convolve(made.problem, made.inputs, Algorithm::fftw);
   return made;
 }
 

@@ -24,7 +24,7 @@ namespace {
 using testing::HasSubstr;
 
 std::vector<double> right(const Convolution& problem, const Inputs& inputs) {
-  return convolve(problem, inputs, Method::monarch);
+  return convolve(problem, inputs, Algorithm::monarch);
 }
 std::vector<double> one_percent_off(const Convolution& problem, const Inputs& inputs) {
   std::vector<double> y = right(problem, inputs);
@@ -42,11 +42,11 @@ std::vector<double> not_a_number(const Convolution& problem, const Inputs& input
 
 double bound(const Convolution& planned) { return bound_l2(planned.dtype, static_cast<int>(planned.factors.size())); }
 
-Candidate candidate(const char* name, std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
-  return {name, std::nullopt, "", false, compute, &bound};
+Method method(const char* name, std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
+  return {.name = name, .compute = compute, .bound = &bound};
 }
 
-Ran verify_with(std::span<const Candidate> table, const std::vector<std::string>& words) {
+Ran verify_with(std::span<const Method> table, const std::vector<std::string>& words) {
   std::ostringstream out, err;
   Console console{out, err, false, {"danaus", "verify"}};
   const int code = verify(words, console, table);
@@ -87,7 +87,7 @@ TEST(Verify, TheKernelsOfAGpuAreAMethodOfTheirOwn) {
   if (cuda_device_count() == 0) {
     EXPECT_EQ(ran.code, 77);
     EXPECT_THAT(ran.err, HasSubstr("no CUDA device; --method gpu needs a GPU"));
-    for (const Trial& trial : trial_sweeps().front().trials(candidates())) EXPECT_NE(trial.candidate.name, kOnGpu);
+    for (const Trial& trial : trial_sweeps().front().trials(judged_methods())) EXPECT_NE(trial.method.name, kOnGpu);
     return;
   }
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -97,10 +97,10 @@ TEST(Verify, TheKernelsOfAGpuAreAMethodOfTheirOwn) {
 
 TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
   std::set<std::string> rows, verified, all;
-  for (const Trial& trial : trial_sweeps().front().trials(candidates())) {
+  for (const Trial& trial : trial_sweeps().front().trials(judged_methods())) {
     EXPECT_TRUE(rows.insert(identity(describe(trial))).second) << repeat_command(trial);
     const auto* problem = trial.asked.as<Convolution>();
-    if (problem && trial.candidate.name == "kernel") verified.insert(choose(*problem, Device()).name);
+    if (problem && trial.method.name == "kernel") verified.insert(choose(*problem, Device()).name);
   }
   for (const auto& variant : variants())
     if (variant->compiled && variant->suits(0)) all.insert(variant->name);
@@ -108,8 +108,8 @@ TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
 }
 
 TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {
-  for (const Candidate& wrong :
-       {candidate("wrong", one_percent_off), candidate("wrong", nothing), candidate("wrong", not_a_number)}) {
+  for (const Method& wrong :
+       {method("wrong", one_percent_off), method("wrong", nothing), method("wrong", not_a_number)}) {
     const Ran ran =
         verify_with(std::array{wrong}, {"--case", kGated, "--scale", "0.02", "--filter", "hyena", "--seed", "3"});
     EXPECT_EQ(ran.code, 1);
@@ -128,7 +128,7 @@ TEST(Verify, AScaleErrorOfOnePercentFailsInBf16) {
   };
   for (const char* word : {"fftconv_bf16_circular_l1024_b2_h4_n1024_pair_r32x32", "fftconv_bf16_causal_l4096_b2_h1"}) {
     EXPECT_EQ(run({"verify", "--case", word, "--method", "rounded"}).code, 0);
-    const Ran ran = verify_with(std::array{candidate("off", rounded_and_off)}, {"--case", word});
+    const Ran ran = verify_with(std::array{method("off", rounded_and_off)}, {"--case", word});
     EXPECT_THAT(ran.out, HasSubstr("1 rows: 0 passed, 1 failed"));
   }
 }
@@ -148,8 +148,7 @@ TEST(Verify, AFilterOfOneLastTapPassesAndOnePercentOffFails) {
     for (double& value : y) value *= 1.01;
     return y;
   };
-  EXPECT_THAT(verify_with(std::array{candidate("off", kernel_off)}, words).out,
-              HasSubstr("2 rows: 0 passed, 2 failed"));
+  EXPECT_THAT(verify_with(std::array{method("off", kernel_off)}, words).out, HasSubstr("2 rows: 0 passed, 2 failed"));
 }
 
 // Every output by itself, and the products that tie gradients together.
@@ -206,8 +205,8 @@ std::vector<double> noisy(const Convolution& problem, const Inputs& inputs) {
   return y;
 }
 
-Candidate careful(std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
-  Candidate made = candidate("noisy", compute);
+Method careful(std::vector<double> (*compute)(const Convolution&, const Inputs&)) {
+  Method made = method("noisy", compute);
   made.usual_share = kUsualShare;
   return made;
 }
@@ -224,7 +223,7 @@ TEST(Verify, GaussianDataThatTakeMoreThanTheyShouldFail) {
 }
 
 TEST(Verify, OneFailureAmongManyRowsIsEnough) {
-  const std::array table = {candidate("right", right), candidate("wrong", one_percent_off)};
+  const std::array table = {method("right", right), method("wrong", one_percent_off)};
   const Ran ran = verify_with(table, {"--case", kGated, "--case", "fftconv_f16_circular_l8_b1_h1", "--summary"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, HasSubstr("4 rows: 2 passed, 2 failed"));
@@ -309,7 +308,7 @@ TEST(Verify, GoesOnWhereItWasInterrupted) {
     words.push_back("--case");
     words.push_back("fftconv_f64_circular_l" + std::to_string(length) + "_b1_h1");
   }
-  const std::array table = {candidate("monarch", interrupted_at_the_third)};
+  const std::array table = {method("monarch", interrupted_at_the_third)};
   calls = 0;
   EXPECT_THROW(verify_with(table, words), Interrupted);
   set_interrupt(false);
@@ -332,7 +331,7 @@ TEST(Verify, GoesOnWhereItWasInterrupted) {
 
 TEST(Verify, AFailedRowStillFailsWhenItStands) {
   const Folder folder;
-  const std::array table = {candidate("wrong", nothing)};
+  const std::array table = {method("wrong", nothing)};
   for (int time = 0; time < 2; ++time) {
     const Ran ran = verify_with(table, {"--case", kGated, "--json", folder / "rows.jsonl"});
     EXPECT_EQ(ran.code, 1);

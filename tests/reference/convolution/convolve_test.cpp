@@ -14,7 +14,7 @@
 namespace danaus {
 namespace {
 
-constexpr Method kEveryMethod[] = {Method::direct, Method::fftw, Method::monarch};
+constexpr Algorithm kEveryMethod[] = {Algorithm::direct, Algorithm::fftw, Algorithm::monarch};
 
 std::string readable(const testing::TestParamInfo<const char*>& info) { return info.param; }
 
@@ -24,8 +24,8 @@ TEST_P(ThreeWays, Agree) {
   const Convolution problem = parse_convolution(GetParam());
   ASSERT_EQ(token(problem), GetParam());
   const Inputs inputs = make_inputs(problem, {});
-  const std::vector<double> direct = convolve(problem, inputs, Method::direct);
-  for (Method method : {Method::fftw, Method::monarch}) {
+  const std::vector<double> direct = convolve(problem, inputs, Algorithm::direct);
+  for (Algorithm method : {Algorithm::fftw, Algorithm::monarch}) {
     const Comparison comparison = compare(direct, convolve(problem, inputs, method));
     EXPECT_LT(comparison.rel_l2, bound_l2(Dtype::f64, 2)) << name(method) << ", worst at " << comparison.worst;
   }
@@ -95,19 +95,19 @@ INSTANTIATE_TEST_SUITE_P(Masks, ThreeWays,
 TEST(Convolution, IsWhatItsDefinitionSays) {
   Convolution problem = parse_convolution("fftconv_f16_causal_l4_k2_b1_h1");
   const Inputs inputs{.u = {1, 2, 3, 4}, .k = {10, 1}, .pregate = {}, .postgate = {}};
-  for (Method method : kEveryMethod) {
+  for (Algorithm method : kEveryMethod) {
     const std::vector<double> y = convolve(problem, inputs, method);
     const std::vector<double> expected = {10, 21, 32, 43};
     for (int n = 0; n < 4; ++n) EXPECT_NEAR(y[n], expected[n], 1e-13) << name(method);
   }
   problem.mode = Mode::circular;
-  for (Method method : kEveryMethod) EXPECT_NEAR(convolve(problem, inputs, method)[0], 14, 1e-13) << name(method);
+  for (Algorithm method : kEveryMethod) EXPECT_NEAR(convolve(problem, inputs, method)[0], 14, 1e-13) << name(method);
 }
 
 TEST(Convolution, GatesMultiplyBeforeAndAfter) {
   const Convolution problem = parse_convolution("fftconv_f16_causal_l2_b1_h1_pregate_postgate");
   const Inputs inputs{.u = {1, 2}, .k = {10, 1}, .pregate = {3, 5}, .postgate = {7, 11}};
-  for (Method method : kEveryMethod) {
+  for (Algorithm method : kEveryMethod) {
     const std::vector<double> y = convolve(problem, inputs, method);
     EXPECT_NEAR(y[0], 7 * 30, 1e-12) << name(method);
     EXPECT_NEAR(y[1], 11 * (100 + 3), 1e-12) << name(method);
@@ -117,7 +117,7 @@ TEST(Convolution, GatesMultiplyBeforeAndAfter) {
 TEST(Convolution, KeepsChannelsAndRowsApart) {
   const Convolution problem = parse_convolution("fftconv_f16_circular_l1_b2_h3");
   const Inputs inputs{.u = {1, 2, 3, 4, 5, 6}, .k = {1, 10, 100}, .pregate = {}, .postgate = {}};
-  for (Method method : kEveryMethod) {
+  for (Algorithm method : kEveryMethod) {
     const std::vector<double> y = convolve(problem, inputs, method);
     const std::vector<double> expected = {1, 20, 300, 4, 50, 600};
     for (int i = 0; i < 6; ++i) EXPECT_NEAR(y[i], expected[i], 1e-12) << name(method);
@@ -131,7 +131,7 @@ TEST(Convolution, OneSidedLiteralMaskHalvesTheAmplitude) {
   inputs.k.assign(16, 0.0);
   inputs.k[0] = 1;
   for (int n = 0; n < 16; ++n) inputs.u.push_back(root_of_unity(3 * n, 16).real());
-  for (Method method : kEveryMethod) {
+  for (Algorithm method : kEveryMethod) {
     const std::vector<double> y = convolve(problem, inputs, method);
     for (int n = 0; n < 16; ++n) EXPECT_NEAR(y[n], inputs.u[n] / 2, 1e-14) << name(method);
   }
@@ -140,7 +140,7 @@ TEST(Convolution, OneSidedLiteralMaskHalvesTheAmplitude) {
 TEST(Convolution, GivesTheSameInEveryThread) {
   const Convolution problem = parse_convolution("fftconv_f64_causal_l900_b2_h2");
   const Inputs inputs = make_inputs(problem, {});
-  for (Method method : kEveryMethod) {
+  for (Algorithm method : kEveryMethod) {
     std::vector<std::vector<double>> y(3);
     std::vector<std::thread> threads;
     for (auto& result : y) threads.emplace_back([&] { result = convolve(problem, inputs, method); });
@@ -156,7 +156,7 @@ TEST(Convolution, RefusesArraysOfOtherSizes) {
   for (auto array : {&Inputs::u, &Inputs::k, &Inputs::pregate, &Inputs::postgate}) {
     Inputs wrong = good;
     (wrong.*array).push_back(0);
-    for (Method method : kEveryMethod) EXPECT_THROW(convolve(problem, wrong, method), std::invalid_argument);
+    for (Algorithm method : kEveryMethod) EXPECT_THROW(convolve(problem, wrong, method), std::invalid_argument);
   }
 }
 

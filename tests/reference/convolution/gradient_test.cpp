@@ -19,7 +19,7 @@ double slope(const Convolution& problem, const Inputs& inputs, std::vector<doubl
   const auto loss = [&](double step) {
     Inputs moved = inputs;
     (moved.*array)[index] += step;
-    const std::vector<double> y = convolve(problem, moved, Method::direct);
+    const std::vector<double> y = convolve(problem, moved, Algorithm::direct);
     double sum = 0;
     for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * dy[i];
     return sum;
@@ -68,7 +68,7 @@ TEST_P(TwoWays, Agree) {
   const Inputs inputs = make_inputs(problem, {});
   const std::vector<double> dy = other_samples(problem);
   const Gradients by_fft = gradients(problem, inputs, dy),
-                  by_definition = gradients(problem, inputs, dy, Method::direct);
+                  by_definition = gradients(problem, inputs, dy, Algorithm::direct);
   const auto check = [&](const char* what, std::vector<double> Gradients::*array) {
     ASSERT_EQ((by_fft.*array).size(), (by_definition.*array).size()) << what;
     for (std::size_t i = 0; i < (by_fft.*array).size(); ++i)
@@ -89,13 +89,13 @@ INSTANTIATE_TEST_SUITE_P(Cases, TwoWays,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(Gradients, RefuseOtherMethodsAndMasksByDefinition) {
-  const auto refused = [](const char* token, Method method) {
+  const auto refused = [](const char* token, Algorithm method) {
     const Convolution problem = parse_convolution(token);
     const Inputs inputs = make_inputs(problem, {});
     EXPECT_THROW(gradients(problem, inputs, inputs.u, method), std::invalid_argument) << token;
   };
-  refused("fftconv_f64_circular_l12_b1_h1_r3x4", Method::monarch);
-  refused("fftconv_f64_circular_l12_b1_h1_r3x4_zero1x1", Method::direct);
+  refused("fftconv_f64_circular_l12_b1_h1_r3x4", Algorithm::monarch);
+  refused("fftconv_f64_circular_l12_b1_h1_r3x4_zero1x1", Algorithm::direct);
 }
 
 TEST(Gradients, RefuseArraysOfOtherSizes) {

@@ -23,7 +23,7 @@ Comparison model_error(Dtype dtype, std::int64_t n, int order, double scale, Sca
   DataSpec spec;
   spec.scale = scale;
   const Inputs inputs = make_inputs(problem, spec);
-  return compare(convolve(problem, inputs, Method::fftw), convolve_rounded(problem, inputs, scaling));
+  return compare(convolve(problem, inputs, Algorithm::fftw), convolve_rounded(problem, inputs, scaling));
 }
 
 TEST(RoundingModel, ErrorIsTwoFifthsOfTheRandomWalkInHalfPrecision) {
@@ -93,7 +93,7 @@ TEST_P(WithinBound, ForEveryDtypeScalingAndKindOfData) {
         const Inputs inputs = make_inputs(problem, spec);
         const std::vector<double> y = convolve_rounded(problem, inputs);
         const double bound = bound_l2(dtype, static_cast<int>(planned(problem).factors.size()));
-        const Comparison comparison = compare(convolve(problem, inputs, Method::fftw), y);
+        const Comparison comparison = compare(convolve(problem, inputs, Algorithm::fftw), y);
         const double gain = data == DataKind::constant ? bound : bound_gain(bound, std::ssize(y));
         EXPECT_TRUE(within(comparison, bound, bound_max(bound, std::ssize(y)), gain))
             << token(problem) << ' ' << name(data) << ' ' << name(filter) << ": " << comparison.rel_l2 / bound
@@ -121,7 +121,7 @@ TEST(RoundingModel, OneSideIsRightInEveryFoldWhenNothingIsRounded) {
         "fftconv_f64_causal_l60_b1_h1_n60_rightangle_r3x4x5", "fftconv_f64_causal_l7_b1_h1_n7_rightangle_r7"}) {
     const Convolution problem = parse_convolution(text);
     const Inputs inputs = make_inputs(problem, {});
-    const std::vector<double> expected = convolve(problem, inputs, Method::direct);
+    const std::vector<double> expected = convolve(problem, inputs, Algorithm::direct);
     EXPECT_LT(compare(expected, convolve_rounded(problem, inputs, Scaling::one_side)).rel_l2, 1e-14) << text;
   }
 }

@@ -65,7 +65,7 @@ TEST(StateReferences, AreTheConvolutionByTheFilter) {
   const StateSpace p = parse_state("ssmconv_f64_s6_l50_b2_h3");
   const StateInputs inputs = make_inputs(p);
   const Convolution long_one = parse_convolution("fftconv_f64_causal_l50_b2_h3");
-  const std::vector<double> y = convolve(long_one, {inputs.u, filter_of(p, inputs), {}, {}}, Method::direct);
+  const std::vector<double> y = convolve(long_one, {inputs.u, filter_of(p, inputs), {}, {}}, Algorithm::direct);
   EXPECT_LT(compare(y, by_recurrence(p, inputs).y).rel_l2, 1e-13);
 }
 
