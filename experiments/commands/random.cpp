@@ -10,6 +10,7 @@
 #include "experiments/count/imitation.hpp"
 #include "experiments/random/random_case.hpp"
 #include "experiments/record/check.hpp"
+#include "experiments/verify/bits.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "reference/spelling.hpp"
@@ -37,6 +38,7 @@ struct Options {
   std::optional<int> device;
   std::string profile;  // whose launches the executor executes; H200
   std::optional<int> whole;
+  bool bits = false;
 };
 
 bool read_options(Job& job, std::span<const std::string> words, Options& options) {
@@ -50,7 +52,9 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.line.option("profile", options.profile, "NAME", "the executor runs launches as for this device (default: H200)");
   job.line.option("whole", options.whole, "NUMBER",
                   text("the executor runs launches of up to this many blocks whole (default: ", kWholeBlocks, ")"));
+  job.line.flag("bits", options.bits, "on a GPU: outputs of small cases must be the executor's in every bit");
   if (!job.parse(words)) return false;
+  if (options.bits && !options.device) fail("random: --bits compares a GPU with the executor, and needs --device");
   const auto at_least = [](const char* name, std::optional<int> value, int least) {
     if (value && *value < least) fail("random: ", name, '=', *value, ", must be at least ", least);
   };
@@ -69,7 +73,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
 std::string repeat_command(const Options& options, std::int64_t number) {
   const bool usual = options.operation == random_operations().front();
   return text("danaus random", usual ? "" : " --operation " + options.operation, " --seed ", options.seed, " --only ",
-              number, options.device ? text(" --device ", *options.device) : "",
+              number, options.device ? text(" --device ", *options.device) : "", options.bits ? " --bits" : "",
               options.profile.empty() ? "" : " --profile " + options.profile,
               options.whole ? text(" --whole ", *options.whole) : "");
 }
@@ -97,13 +101,14 @@ void keep_worse(Json& worst, const Json& judged) {
   if (worst.is_null() || badness(judged) > badness(worst)) worst = judged;
 }
 
-// Cases first to first + count - 1: which failed, and the worst.
+// Cases first to first + count - 1: which failed, and the worst. Even numbers are small cases, for an executor too.
 Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
-                  const std::shared_ptr<const Machine>& machine) {
+                  const std::shared_ptr<const Machine>& machine, const std::shared_ptr<const Machine>& executor) {
   Json worst, failed = Json::array();
   double known = 0;
   for (std::int64_t number = first; number < first + count; ++number) {
-    const RandomVerdict verdict = judge(random_case(options.seed, number, options.operation), machine);
+    const RandomVerdict verdict =
+        judge(random_case(options.seed, number, options.operation), machine, number % 2 == 0 ? executor : nullptr);
     if (!verdict.passed()) failed.push_back(number);
     known += verdict.known;
     keep_worse(worst, judged_case(options, number, verdict));
@@ -124,6 +129,7 @@ int run_random(std::span<const std::string> words, Console& console) {
     return executor_machine({.device = device, .whole_blocks = options.whole.value_or(kWholeBlocks)});
   };
   const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor();
+  const std::shared_ptr<const Machine> held_to = options.bits ? executor_like(machine->device()) : nullptr;
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
 
   std::vector<Json> asked;
@@ -137,6 +143,8 @@ int run_random(std::span<const std::string> words, Console& console) {
                      {"code", code_of_all_kernels(machine->device()).words()}});
   if (options.device)
     for (Json& row : asked) row["driver"] = gpu_driver(*options.device).value_or("unknown");
+  if (options.bits)
+    for (Json& row : asked) row["bits"] = true;
   job.configure({{"cases", text(end - begin, " of ", options.operation)},
                  {"seed", std::to_string(options.seed)},
                  {"device", machine->device().name},
@@ -146,18 +154,19 @@ int run_random(std::span<const std::string> words, Console& console) {
   std::vector<std::int64_t> failed;
   double judged = 0;
   Json worst;
-  job.make(
-      {.kind = "random",
-       .asked = asked,
-       .make =
-           [&](std::size_t i) { return judged_cases(options, asked[i].at("first"), asked[i].at("count"), machine); },
-       .show =
-           [&](std::size_t, const Json& row) {
-             for (const Json& number : row.at("failed")) failed.push_back(number);
-             judged += row.value("judged", 1.) * row.at("count").get<double>();
-             keep_worse(worst, row.at("worst"));
-           },
-       .threads = threads});
+  job.make({.kind = "random",
+            .asked = asked,
+            .make =
+                [&](std::size_t i) {
+                  return judged_cases(options, asked[i].at("first"), asked[i].at("count"), machine, held_to);
+                },
+            .show =
+                [&](std::size_t, const Json& row) {
+                  for (const Json& number : row.at("failed")) failed.push_back(number);
+                  judged += row.value("judged", 1.) * row.at("count").get<double>();
+                  keep_worse(worst, row.at("worst"));
+                },
+            .threads = threads});
 
   std::ostream& out = job.out();
   out << "seed " << options.seed << ": " << end - begin << " cases, " << failed.size() << " failed; "

@@ -1,6 +1,7 @@
 #include "experiments/random/random_case.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -192,11 +193,29 @@ RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values
   return verdict;
 }
 
-RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine) try {
+namespace {
+
+// The first number that differs in any bit, the sign of a zero too; nothing where none does.
+std::string differing_bits(const Values& outputs, const Values& of_executor) {
+  for (const auto& [name, numbers] : outputs) {
+    const std::vector<double>& others = of_executor.at(name);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      if (std::bit_cast<std::uint64_t>(numbers[i]) != std::bit_cast<std::uint64_t>(others[i]))
+        return text(name, '[', i, "] is ", scientific(numbers[i]), ", the executor's ", scientific(others[i]));
+  }
+  return "";
+}
+
+}  // namespace
+
+RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine,
+                    const std::shared_ptr<const Machine>& executor) try {
   const Values values = random_values(c, row_limits(c.asked, machine->device()));
   const Execution done = execute(c.asked, values, machine, c.offsets);
   RandomVerdict verdict = verdict_of(c, values, done.outputs, promise_of(c.asked, machine->device()), done.known);
   if (!done.violation.empty()) verdict.violation = done.violation;
+  if (executor && verdict.violation.empty())
+    verdict.violation = differing_bits(done.outputs, execute(c.asked, values, executor, c.offsets).outputs);
   return verdict;
 } catch (const KernelNotBuilt&) {
   throw;  // nothing was checked

@@ -85,7 +85,8 @@ Values random_values(const RandomCase& c, const RowLimits& limits = {});
 RandomVerdict verdict_of(const RandomCase& c, const Values& inputs, const Values& outputs, const Promise& promise,
                          const KnownNumbers& known = {});
 
-// By a plan on the machine.
-RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine);
+// By a plan on the machine. With an executor, outputs must also be its outputs in every bit.
+RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine,
+                    const std::shared_ptr<const Machine>& executor = nullptr);
 
 }  // namespace danaus

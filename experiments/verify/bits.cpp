@@ -10,6 +10,7 @@
 #include "experiments/methods/execution.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
+#include "kernels/plan/forwarding_machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/selftest.hpp"
 #include "reference/convolution/mask.hpp"
@@ -23,57 +24,25 @@ struct LaunchBits {
 };
 
 // A machine whose memory begins as NaN, and that looks at it after each launch.
-class Watched final : public Machine {
+class Watched final : public ForwardingMachine {
  public:
   Watched(std::shared_ptr<const Machine> machine, std::vector<LaunchBits>& launches)
-      : on_(std::move(machine)), launches_(launches) {}
+      : ForwardingMachine(std::move(machine)), launches_(launches) {}
 
-  const Device& device() const override { return on_->device(); }
-  bool has(const KernelId& kernel) const override { return on_->has(kernel); }
-  std::int64_t concurrent_blocks(const KernelId& kernel, Path path, int threads, int bytes) const override {
-    return on_->concurrent_blocks(kernel, path, threads, bytes);
-  }
-  std::int64_t concurrent_clusters(const KernelId& kernel, Path path, int threads, int bytes, int size) const override {
-    return on_->concurrent_clusters(kernel, path, threads, bytes, size);
-  }
-  TensorMap make_tensor_map(const TensorShape& shape, const void* data) const override {
-    return on_->make_tensor_map(shape, data);
-  }
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
-    auto memory = on_->allocate(bytes);
+    auto memory = ForwardingMachine::allocate(bytes);
     const std::vector<std::byte> poison(static_cast<std::size_t>(bytes), std::byte{0xff});
-    on_->copy_from_host(memory.get(), poison.data(), bytes);
+    copy_from_host(memory.get(), poison.data(), bytes);
     return memory;
   }
-  std::shared_ptr<void> upload(const void* values, std::int64_t bytes) const override {
-    return on_->upload(values, bytes);
-  }
-  void copy_from_host(void* to, const void* from, std::int64_t bytes) const override {
-    on_->copy_from_host(to, from, bytes);
-  }
-  void copy_to_host(void* to, const void* from, std::int64_t bytes) const override {
-    on_->copy_to_host(to, from, bytes);
-  }
-  void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const override {
-    on_->copy(to, from, bytes, stream);
-  }
-  std::uint64_t stream_id(Stream stream) const override { return on_->stream_id(stream); }
-  std::uint64_t capture_id(Stream stream) const override { return on_->capture_id(stream); }
-  void synchronize(Stream stream) const override { on_->synchronize(stream); }
-  void synchronize() const override { on_->synchronize(); }
-  bool is_host_memory(const char* operation, const char* what, const void* data) const override {
-    return on_->is_host_memory(operation, what, data);
-  }
-  void check_stream(const char* operation, Stream stream) const override { on_->check_stream(operation, stream); }
-
   void launch(const Launch& launch, Stream stream) const override {
-    on_->launch(launch, stream);
-    on_->synchronize();
+    ForwardingMachine::launch(launch, stream);
+    synchronize();
     std::uint64_t digest = kNoDigest;
     for (const Region& region : std::span(launch.regions).first(static_cast<std::size_t>(launch.region_count))) {
       if (!region.written) continue;
       std::vector<std::byte> bytes(static_cast<std::size_t>(region.bytes));
-      on_->copy_to_host(bytes.data(), region.data, region.bytes);
+      copy_to_host(bytes.data(), region.data, region.bytes);
       digest = digest_of(bytes, digest);
     }
     launches_.push_back({text(launch.kernel.family, ' ', launch.kernel.line, '.', launch.kernel.instance, ", ",
@@ -82,7 +51,6 @@ class Watched final : public Machine {
   }
 
  private:
-  std::shared_ptr<const Machine> on_;
   std::vector<LaunchBits>& launches_;
 };
 

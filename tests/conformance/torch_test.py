@@ -89,6 +89,8 @@ class Operators(PretendedGpu):
         leaves = learnt(tensors)
         y = short_conv(leaves["u"], leaves["k"], leaves.get("bias"), padding, *gates_of(leaves), last)
         self.assertEqual(case.complaint("samples", asked(case, y, leaves)), "")
+        if case.refused:
+            return
         arguments = [None if x is None else x.detach() for x in (leaves["u"], leaves["k"], leaves.get("bias"))]
         arguments += [padding, *(None if x is None else x.detach() for x in gates_of(leaves)), last]
         outputs = {"y": _torch_short._short_conv_cuda(*arguments)}

@@ -1,7 +1,7 @@
 // Decoding, sample by sample, against the whole convolution in double.
 #include "kernels/plan/decode.hpp"
 
-#include "tests/kernels/forwarding_machine.hpp"
+#include "kernels/plan/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 #include "tests/sanitized.hpp"
 
@@ -96,6 +96,7 @@ TEST(Decodings, AreExactOfOneTap) {
 
 class Exhausted final : public ForwardingMachine {
  public:
+  Exhausted() : ForwardingMachine(executor_machine()) {}
   mutable bool refuses = false;
   void launch(const Launch& launch, Stream stream) const override {
     if (refuses) throw OutOfMemory("no memory for a launch");

@@ -9,8 +9,8 @@
 #include <thread>
 
 #include "kernels/cpu/kernels.hpp"
+#include "kernels/plan/forwarding_machine.hpp"
 #include "kernels/plan/selftest.hpp"
-#include "tests/kernels/forwarding_machine.hpp"
 
 namespace danaus {
 namespace {
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Digests, testing::ValuesIn(committed_operations()),
 // Launches nothing.
 class RecordingMachine final : public ForwardingMachine {
  public:
-  explicit RecordingMachine(std::set<KernelId>& seen) : seen_(seen) {}
+  explicit RecordingMachine(std::set<KernelId>& seen) : ForwardingMachine(executor_machine()), seen_(seen) {}
   void launch(const Launch& launch, Stream) const override { seen_.insert(launch.kernel); }
 
  private:

@@ -15,7 +15,7 @@
 #include "kernels/cuda/map_cache.hpp"
 #include "kernels/executor/aligned.hpp"
 #include "kernels/plan/arrays.hpp"
-#include "tests/kernels/forwarding_machine.hpp"
+#include "kernels/plan/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -559,7 +559,7 @@ TEST(Plan, OneCallPreparesAndExecutes) {
 // The executor with memory that is not the machine's, but for `filter` of the host.
 class Elsewhere final : public ForwardingMachine {
  public:
-  explicit Elsewhere(const void* filter = nullptr) : filter_(filter) {}
+  explicit Elsewhere(const void* filter) : ForwardingMachine(executor_machine()), filter_(filter) {}
   mutable int questions = 0, launches = 0;
 
   std::uint64_t capture_id(Stream) const override { return ++questions, 0; }
@@ -572,7 +572,9 @@ class Elsewhere final : public ForwardingMachine {
     ++questions;
     if (stream) fail(operation, ": the stream is elsewhere");
   }
-  void launch(const Launch& launch, Stream) const override { ++launches, ForwardingMachine::launch(launch, nullptr); }
+  void launch(const Launch& launch, Stream stream) const override {
+    ++launches, ForwardingMachine::launch(launch, stream);
+  }
 
  private:
   const void* filter_;

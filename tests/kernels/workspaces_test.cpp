@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "kernels/plan/forwarding_machine.hpp"
 #include "kernels/plan/plan.hpp"
-#include "tests/kernels/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 
 namespace danaus {
@@ -18,6 +18,7 @@ using testing::HasSubstr;
 // Streams whose handles are addresses of these; a handle may stand for another stream later.
 class Streams final : public ForwardingMachine {
  public:
+  Streams() : ForwardingMachine(executor_machine()) {}
   struct Of {
     std::uint64_t id, capture = 0;
   };
@@ -30,6 +31,7 @@ class Streams final : public ForwardingMachine {
     return of(stream).id;
   }
   std::uint64_t capture_id(Stream stream) const override { return of(stream).capture; }
+  void check_stream(const char*, Stream) const override {}
   std::shared_ptr<void> allocate(std::int64_t bytes) const override {
     if (bytes > left) throw OutOfMemory(text(left, " are free"));
     left -= bytes;

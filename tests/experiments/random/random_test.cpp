@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "experiments/count/imitation.hpp"
 #include "experiments/methods/execution.hpp"
 #include "experiments/random/random_case.hpp"
 #include "kernels/cpu/machine.hpp"
+#include "kernels/plan/forwarding_machine.hpp"
 #include "kernels/plan/promise.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/short_backward/short_backward.hpp"
@@ -125,6 +127,26 @@ TEST(RandomCases, OfFewOutputsOrNone) {
     EXPECT_TRUE(verdict.passed()) << c.asked.token() << ' ' << describe(c) << ' ' << verdict.clearance
                                   << verdict.violation;
   }
+}
+
+// The last bit of what each launch writes first.
+class OffByABit final : public ForwardingMachine {
+ public:
+  OffByABit() : ForwardingMachine(executor_machine()) {}
+  void launch(const Launch& launch, Stream stream) const override {
+    ForwardingMachine::launch(launch, stream);
+    for (const Region& region : std::span(launch.regions).first(static_cast<std::size_t>(launch.region_count)))
+      if (region.written) *static_cast<std::uint8_t*>(const_cast<void*>(region.data)) ^= 1;
+  }
+};
+
+TEST(RandomCases, OtherBitsFailWhereTheyAreCompared) {
+  RandomCase c;
+  c.asked = parse_case("fftconv_f16_circular_l256_b2_h2");
+  const std::shared_ptr<const Machine> executor = executor_machine(), off = std::make_shared<OffByABit>();
+  EXPECT_EQ(judge(c, executor, executor).violation, "");
+  EXPECT_EQ(judge(c, off).violation, "");
+  EXPECT_THAT(judge(c, off, executor).violation, HasSubstr("y[0] is"));
 }
 
 // Of every output, and of what stands beside it.

@@ -7,8 +7,8 @@
 #include "experiments/io/schema.hpp"
 #include "experiments/methods/execution.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "kernels/plan/forwarding_machine.hpp"
 #include "tests/experiments/support.hpp"
-#include "tests/kernels/forwarding_machine.hpp"
 
 namespace danaus {
 namespace {
@@ -22,7 +22,7 @@ const std::string kToken = "fftconv_f16_circular_l256_b3_h2";
 class WrongMachine final : public ForwardingMachine {
  public:
   WrongMachine(int launch, const char* region, std::int64_t number)
-      : launch_(launch), region_(region), number_(number) {}
+      : ForwardingMachine(executor_machine()), launch_(launch), region_(region), number_(number) {}
   void launch(const Launch& launch, Stream stream) const override {
     ForwardingMachine::launch(launch, stream);
     if (count_++ != launch_) return;

@@ -1,15 +1,16 @@
-// The executor behind a machine of which a test changes some answers.
+// A machine that is another, but for what a class that inherits it changes.
 #pragma once
 
 #include <memory>
+#include <utility>
 
-#include "kernels/cpu/machine.hpp"
+#include "kernels/plan/machine.hpp"
 
 namespace danaus {
 
 class ForwardingMachine : public Machine {
  public:
-  explicit ForwardingMachine(ExecutorOptions options = {}) : on_(executor_machine(std::move(options))) {}
+  explicit ForwardingMachine(std::shared_ptr<const Machine> on) : on_(std::move(on)) {}
 
   const Device& device() const override { return on_->device(); }
   bool has(const KernelId& kernel) const override { return on_->has(kernel); }
@@ -32,16 +33,18 @@ class ForwardingMachine : public Machine {
   void copy_to_host(void* to, const void* from, std::int64_t bytes) const override {
     on_->copy_to_host(to, from, bytes);
   }
-  void copy(void* to, const void* from, std::int64_t bytes, Stream) const override {
-    on_->copy(to, from, bytes, nullptr);
+  void copy(void* to, const void* from, std::int64_t bytes, Stream stream) const override {
+    on_->copy(to, from, bytes, stream);
   }
-  std::uint64_t stream_id(Stream) const override { return 0; }
-  std::uint64_t capture_id(Stream) const override { return 0; }
-  void synchronize(Stream) const override {}
-  void synchronize() const override {}
-  bool is_host_memory(const char*, const char*, const void*) const override { return false; }
-  void check_stream(const char*, Stream) const override {}
-  void launch(const Launch& launch, Stream) const override { on_->launch(launch, nullptr); }
+  std::uint64_t stream_id(Stream stream) const override { return on_->stream_id(stream); }
+  std::uint64_t capture_id(Stream stream) const override { return on_->capture_id(stream); }
+  void synchronize(Stream stream) const override { on_->synchronize(stream); }
+  void synchronize() const override { on_->synchronize(); }
+  bool is_host_memory(const char* operation, const char* what, const void* data) const override {
+    return on_->is_host_memory(operation, what, data);
+  }
+  void check_stream(const char* operation, Stream stream) const override { on_->check_stream(operation, stream); }
+  void launch(const Launch& launch, Stream stream) const override { on_->launch(launch, stream); }
 
  private:
   std::shared_ptr<const Machine> on_;
