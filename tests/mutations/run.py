@@ -18,29 +18,34 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SCRATCH = ROOT / "build" / "mutations"
 TIMEOUT_S = 300  # of a test, which may hang for a mutation
-FIELDS = {"name", "file", "find", "replace", "sizes", "tests", "equivalent"}
 
 
 class BadInput(Exception):
     pass
 
 
+def find_and_replace(change):
+    """["find", "replace"] of a change, and why it may survive. Lines of a diff begin with a blank, - or +."""
+    if isinstance(change, list):
+        return change
+    lines = change.split("\n")
+    return ["\n".join(line[1:] for line in lines if line[:1] in kept) for kept in (" -", " +")]
+
+
 def read_mutations():
-    mutations = tomllib.loads((HERE / "mutations.toml").read_text())["mutation"]
-    names = set()
-    for m in mutations:
-        name = m.get("name", "(no name)")
-        if unknown := set(m) - FIELDS:
-            raise BadInput(f"mutation {name}: unknown fields {', '.join(sorted(unknown))}")
-        if missing := FIELDS - {"equivalent"} - set(m):
-            raise BadInput(f"mutation {name}: no {', '.join(sorted(missing))}")
-        if name in names:
-            raise BadInput(f"mutation {name}: the name stands twice")
-        names.add(name)
-        count = (ROOT / m["file"]).read_text().count(m["find"])
-        if count != 1:
-            raise BadInput(f"mutation {name}: what it replaces stands {count} times in {m['file']}, must be once")
-    return mutations
+    mutations = {}
+    for file, groups in tomllib.loads((HERE / "mutations.toml").read_text()).items():
+        for group in groups:
+            of_group = {"file": file, "sizes": group.pop("sizes"), "tests": group.pop("tests")}
+            for name, change in group.items():
+                if name in mutations:
+                    raise BadInput(f"mutation {name}: the name stands twice")
+                found = dict(zip(("find", "replace", "equivalent"), find_and_replace(change)))
+                mutations[name] = {"name": name, **of_group, **found}
+                count = (ROOT / file).read_text().count(found["find"])
+                if count != 1:
+                    raise BadInput(f"mutation {name}: what it replaces stands {count} times in {file}, must be once")
+    return list(mutations.values())
 
 
 class Copy:
