@@ -134,6 +134,26 @@ double busiest(const KernelWork& work, const HardwareProfile& p) {
   return is_large ? std::max(work.imbalance, p.sms.value / p.cluster8_sms->value) : work.imbalance;
 }
 
+// What a reader should know of the prediction.
+std::vector<std::string> notes_on(const KernelWork& w, const HardwareProfile& p, const Concurrency& concurrency,
+                                  const Rates& rates) {
+  std::vector<std::string> notes = rates.notes;
+  if (!w.local_is_known) notes.push_back("no report of the compiler: registers that do not suffice are left out");
+  std::ostringstream clock;
+  clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
+  notes.push_back(clock.str());
+  notes.insert(notes.end(), p.notes.begin(), p.notes.end());
+  if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) notes.push_back(other);
+  if (w.meets) {
+    constexpr const char* kWhere[] = {"in shared memory", "in L2", "not asked for"};
+    std::ostringstream barriers;
+    barriers << "warps meet at barriers, their next rows " << kWhere[static_cast<std::size_t>(w.prefetch)]
+             << ": overlap " << concurrency.overlap_of(w);
+    notes.push_back(barriers.str());
+  }
+  return notes;
+}
+
 }  // namespace
 
 double Concurrency::overlap_of(const KernelWork& work) const {
@@ -215,21 +235,7 @@ RooflinePrediction predict_roofline(const KernelWork& w, const HardwareProfile& 
   prediction.waits = w.waits, prediction.latencies_us = concurrency.latencies_us(w);
   prediction.concurrency = concurrency;
   prediction.total_us = at_once(prediction.resources, w, concurrency) + prediction.latencies_us + prediction.launch_us;
-  prediction.notes = rates.notes;
-  if (!w.local_is_known)
-    prediction.notes.push_back("no report of the compiler: registers that do not suffice are left out");
-  std::ostringstream clock;
-  clock << "SM clock " << rates.clock() << " MHz" << (p.load_clock ? ", the profile's under load" : "");
-  prediction.notes.push_back(clock.str());
-  prediction.notes.insert(prediction.notes.end(), p.notes.begin(), p.notes.end());
-  if (const std::string other = fit_of_another_gpu(concurrency, p); !other.empty()) prediction.notes.push_back(other);
-  if (w.meets) {
-    constexpr const char* kWhere[] = {"in shared memory", "in L2", "not asked for"};
-    std::ostringstream barriers;
-    barriers << "warps meet at barriers, their next rows " << kWhere[static_cast<std::size_t>(w.prefetch)]
-             << ": overlap " << concurrency.overlap_of(w);
-    prediction.notes.push_back(barriers.str());
-  }
+  prediction.notes = notes_on(w, p, concurrency, rates);
   return prediction;
 }
 
