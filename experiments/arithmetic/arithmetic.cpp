@@ -32,9 +32,9 @@ bool is_nan(Type type, Word word) {
 }
 bool same(Type type, Word a, Word b) { return a == b || (is_nan(type, a) && is_nan(type, b)); }
 
-class Draw {
+class OperandDraw {
  public:
-  Draw(OperandKind kind, std::uint64_t seed) : kind_(kind), random_(seed) {}
+  OperandDraw(OperandKind kind, std::uint64_t seed) : kind_(kind), random_(seed) {}
 
   // Of a type that is rounded to `narrow` next.
   Word operator()(Type type, Type narrow) {
@@ -181,7 +181,7 @@ Json hexadecimal(const std::vector<Word>& words) {
 }  // namespace
 
 OperandWords draw_operands(const Instruction& of, OperandKind kind, int items, std::uint64_t seed) {
-  Draw draw(kind, seed);
+  OperandDraw draw(kind, seed);
   OperandWords operands;
   operands.items = items;
   const auto count = static_cast<std::size_t>(items);
