@@ -7,6 +7,7 @@
 #include <random>
 #include <span>
 
+#include "experiments/cli/table.hpp"
 #include "experiments/methods/execution.hpp"
 #include "experiments/operations/study.hpp"
 #include "kernels/plan/plan.hpp"

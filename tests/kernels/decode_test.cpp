@@ -1,6 +1,7 @@
 // Decoding, sample by sample, against the whole convolution in double.
 #include "kernels/plan/decode.hpp"
 
+#include "kernels/cpu/machine.hpp"
 #include "kernels/plan/forwarding_machine.hpp"
 #include "tests/kernels/support.hpp"
 #include "tests/sanitized.hpp"

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "kernels/cpu/kernels.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/plan/forwarding_machine.hpp"
 #include "kernels/plan/selftest.hpp"
 

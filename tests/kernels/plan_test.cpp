@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/cuda/map_cache.hpp"
 #include "kernels/executor/aligned.hpp"

@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "kernels/cpu/machine.hpp"
 #include "kernels/plan/forwarding_machine.hpp"
 #include "kernels/plan/plan.hpp"
 #include "tests/kernels/support.hpp"

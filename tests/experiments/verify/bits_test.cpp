@@ -6,6 +6,7 @@
 
 #include "experiments/io/schema.hpp"
 #include "experiments/methods/execution.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/forwarding_machine.hpp"
 #include "tests/experiments/support.hpp"
