@@ -142,7 +142,11 @@ class ChunkedConvolution final : public Step {
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return inner_.variant().make_tables(); }
   void fit(const Machine& machine) override { inner_.fit(machine), cut_.fit(machine), join_.fit(machine); }
-  std::int64_t workspace_bytes(std::int64_t batch) const override { return 4 * size_ * pieces_at_once(batch); }
+  // Pieces of u, of y and of gates.
+  std::int64_t workspace_bytes(std::int64_t batch) const override {
+    const int arrays = 2 + problem_.pregate + problem_.postgate;
+    return std::int64_t{2} * arrays * size_ * pieces_at_once(batch);
+  }
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
@@ -224,32 +228,44 @@ class ChunkedConvolution final : public Step {
   }
 
   Launch cut_launch(const Call& call, const Machine& machine, pieces::Arguments a) const {
-    a.rows = at(call, arrays_.u), a.gate = at(call, arrays_.pregate);
-    a.aligned = problem_.length % 8 == 0 && are_aligned({a.rows, a.gate});
+    a.rows = at(call, arrays_.u);
+    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
+    a.pregate_pieces = pieces_of(a, kOfPregate), a.postgate_pieces = pieces_of(a, of_postgate());
+    a.aligned = problem_.length % 8 == 0 && are_aligned({a.rows, a.pregate, a.postgate});
     Launch launch = cut_.launch(a, machine, description_);
     launch.touches({"u", a.rows, array_bytes(call), false, false});
-    if (a.gate) launch.touches({"pregate", a.gate, array_bytes(call), false, false});
-    launch.touches({"pieces", a.pieces, cut_.bytes_of_pieces(a), true, false});
+    const std::int64_t bytes = cut_.bytes_of_pieces(a);
+    launch.touches({"pieces", a.pieces, bytes, true, false});
+    const auto touches_gate = [&](const char* name, const void* gate, const char* cut, void* cut_gate) {
+      if (!gate) return;
+      launch.touches({name, gate, array_bytes(call), false, false});
+      launch.touches({cut, cut_gate, bytes, true, false});
+    };
+    touches_gate("pregate", a.pregate, "pieces of the pregate", a.pregate_pieces);
+    touches_gate("postgate", a.postgate, "pieces of the postgate", a.postgate_pieces);
     return launch;
   }
-  // Behind the pieces: a second walk reads them again.
-  void* results(const pieces::Arguments& a) const {
-    return static_cast<std::byte*>(a.pieces) + cut_.bytes_of_pieces(a);
+  // The workspace has pieces of u, then of y, since a second walk reads u again, then of gates.
+  static constexpr int kOfResults = 1, kOfPregate = 2;
+  int of_postgate() const { return problem_.pregate ? 3 : 2; }
+  void* pieces_of(const pieces::Arguments& a, int array) const {
+    return static_cast<std::byte*>(a.pieces) + array * cut_.bytes_of_pieces(a);
   }
   Launch join_launch(const Call& call, const Machine& machine, pieces::Arguments a) const {
-    a.pieces = results(a);
-    a.result = at(call, arrays_.y), a.gate = at(call, arrays_.postgate);
-    a.aligned = problem_.length % 8 == 0 && are_aligned({a.result, a.gate});
+    a.pieces = pieces_of(a, kOfResults);
+    a.result = at(call, arrays_.y);
+    a.aligned = problem_.length % 8 == 0 && are_aligned({a.result});
     Launch launch = join_.launch(a, machine, description_);
     launch.touches({"y", a.result, array_bytes(call), true, false});
-    if (a.gate) launch.touches({"postgate", a.gate, array_bytes(call), false, false});
     launch.touches({"pieces", a.pieces, join_.bytes_of_pieces(a), false, false});
     return launch;
   }
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       const pieces::Arguments& pieces) const {
     ConvolutionArguments a{};
-    a.u = pieces.pieces, a.y = results(pieces);
+    a.u = pieces.pieces, a.y = pieces_of(pieces, kOfResults);
+    if (problem_.pregate) a.pregate = pieces_of(pieces, kOfPregate);
+    if (problem_.postgate) a.postgate = pieces_of(pieces, of_postgate());
     a.batch = pieces.rows_now, a.channels = pieces.channels_now, a.length = size_;
     give_spectrum(call, pieces.first_channel, constants, a);
     return inner_.launch(a, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));

@@ -59,27 +59,27 @@ def short_conv(u, k, bias=None, padding="causal", pregate=None, postgate=None, *
                device=None, dtype=None, out=None, return_error=False):
     """y = postgate * (conv(pregate * u, k) + bias), of the shape and type of u, by a filter of 1 to 256 taps.
 
-    u, gates   [L], [H, L] or [B, H, L], with channels_last [L, H] or [B, L, H]: float16 or bfloat16, as of danaus.conv,
-               which takes float32 and float64. Gates broadcast to the shape of u.
+    u, gates   [L], [H, L] or [B, H, L], with channels_last [L, H] or [B, L, H]: of types as of danaus.conv. Gates
+               broadcast to the shape of u.
     k          [K], [1, K] or [H, K], as of danaus.conv, float32 or of the type of u. Samples outside of 0 to L - 1 are
                zero.
     bias       [H] or [1], of the type of k.
     padding    "causal": y[n] = sum of k[m] u[n - m]; "same": of k[m] u[n + K // 2 - m], centred. PyTorch's weights are
                k from its end on: k = weight[:, 0, ::-1].
-    method     "definition" (default on the CPU): the sum in double, rounded once; "kernel": as of danaus.conv.
+    method     "definition" (default on the CPU): the sum in double, rounded once; "kernel": as of danaus.conv,
+               float16 and bfloat16 alone.
 
     The other arguments, return_error and what is raised are as of danaus.conv.
     """
     if padding not in PADDINGS:
         raise ValueError(f"short_conv: padding {padding!r}, must be one of {', '.join(PADDINGS)}")
     operands = Operands("short_conv", u, dtype, bool(channels_last))
-    if operands.u.dtype not in ("f16", "bf16"):
-        operands.refuse_type(operands.u, "must be float16 or bfloat16; danaus.conv takes it")
     filters = operands.add_filter(k)
     if filters.shape[1] == 1:
         filters, padding = operands.pad_one_tap(), "causal"  # as any other of one tap
     words = ["shortconv", operands.u.dtype, padding, f"k{filters.shape[1]}"]
-    words += [f"k{filters.dtype}"] * (filters.dtype != "f32")
+    if operands.u.dtype in ("f16", "bf16") and filters.dtype != "f32":
+        words.append(f"k{filters.dtype}")
     words += operands.size_words()
     if bias is not None:
         operands.add_bias(bias, filters)

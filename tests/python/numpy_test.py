@@ -246,11 +246,18 @@ class ShortConv(unittest.TestCase):
         truth = short_sum(from_bits(bits), from_bits(to_bits(k)), from_bits(to_bits(bias)), "causal", ones, ones)
         self.assertLess(relative(from_bits(y), truth), 0.5 * 2.0**-8)
 
+    def test_float32_and_float64_by_the_definition(self):
+        for dtype, most in ((np.float32, 2.0**-23), (np.float64, 2.0**-50)):
+            u, k, bias, pregate, postgate = (array.astype(dtype) for array in self.operands())
+            y = danaus.short_conv(u, k, bias, pregate=pregate, postgate=postgate)
+            self.assertEqual(y.dtype, dtype)
+            self.assertLess(relative(y, short_sum(u, k, bias, "causal", pregate, postgate)), most)
+
     def test_what_is_refused(self):
         u, k, bias, _, _ = self.operands()
         for error, words, changed in (
                 (ValueError, "padding 'valid', must be one of causal, same", {"padding": "valid"}),
-                (TypeError, "u is float32, must be float16 or bfloat16; danaus.conv", {"u": u.astype(np.float32)}),
+                (ValueError, "dtype f32 has no kernel", {"u": u.astype(np.float32), "method": "kernel"}),
                 (TypeError, "k is float64", {"k": k.astype(float)}),
                 (ValueError, "K=0, must be from", {"k": k[:, :0]}),
                 (TypeError, "bias is float16, must be float32 as k", {"bias": bias.astype(np.float16)}),

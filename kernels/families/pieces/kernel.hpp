@@ -5,9 +5,9 @@
 //            last
 // index      y[begin + p step + n] is number n < step of the circular convolution of piece p
 // shapes     rows [B, H, L], gates too; pieces [R, C, N]; filters [H, K] -> [C, N], those of channel c mod H
-// types      samples f16 or bf16, moved as they are or times a gate; taps of any type, moved as they are
+// types      samples, gates and taps of any type, moved as they are: products of gates are the convolution's to round
 // memory     a block takes piece after piece; 16 bytes a thread, sample by sample where rows are not aligned
-// error      none, but the rounding of a gate's product
+// error      none
 // reference  reference/convolution/convolve.hpp   test   tests/kernels/chunks_test.cpp
 #pragma once
 
@@ -37,33 +37,30 @@ class Block {
 
  private:
   static constexpr Layout layout = P::layout;
-  static constexpr Dtype dtype = layout.key.dtype;
 
   DANAUS_DEVICE void move(int piece) const {
     const int row = a_.first_row + piece / a_.channels_now, number = row % a_.of_row;
     const long long channel = a_.first_channel + piece % a_.channels_now;
     const long long offset = (row / a_.of_row * static_cast<long long>(a_.channels) + channel) * a_.length;
     const int begin = static_cast<int>(a_.begin) + number * a_.step;
-    if constexpr (layout.key.job == Job::cut)
-      cut({offset, 0, a_.length}, begin - a_.lead, piece_at(piece));
-    else
+    if constexpr (layout.key.job == Job::cut) {
+      const RowPlace place{offset, 0, a_.length};
+      cut(a_.rows, place, begin - a_.lead, piece_of(a_.pieces, piece));
+      if (a_.pregate) cut(a_.pregate, place, begin - a_.lead, piece_of(a_.pregate_pieces, piece));
+      if (a_.postgate) cut(a_.postgate, place, begin, piece_of(a_.postgate_pieces, piece));
+    } else {
       join({offset + begin, 0, static_cast<int>(min(static_cast<long long>(a_.step), a_.end - begin))},
-           piece_at(piece));
+           piece_of(a_.pieces, piece));
+    }
   }
 
-  DANAUS_DEVICE void cut(const RowPlace& row, int begin, std::uint16_t* piece) const {
-    for (int n = 8 * device::thread_index(); n < a_.size; n += 8 * layout.threads) {
-      Words<4> words = load(a_.rows, row, begin + n);
-      if (a_.gate) words = gated<dtype>(words, load(a_.gate, row, begin + n));
-      device::store_global<16>(piece + n, words);
-    }
+  DANAUS_DEVICE void cut(const void* rows, const RowPlace& row, int begin, std::uint16_t* piece) const {
+    for (int n = 8 * device::thread_index(); n < a_.size; n += 8 * layout.threads)
+      device::store_global<16>(piece + n, load(rows, row, begin + n));
   }
   DANAUS_DEVICE void join(const RowPlace& row, const std::uint16_t* piece) const {
-    for (int n = 8 * device::thread_index(); n < row.last; n += 8 * layout.threads) {
-      Words<4> words = device::load_global<16>(piece + n);
-      if (a_.gate) words = gated<dtype>(words, load_chunk(a_.gate, row, n, transfer()));
-      store_chunk(a_.result, row, n, transfer(), words);
-    }
+    for (int n = 8 * device::thread_index(); n < row.last; n += 8 * layout.threads)
+      store_chunk(a_.result, row, n, transfer(), device::load_global<16>(piece + n));
   }
   DANAUS_DEVICE void turn(int piece) const {
     constexpr int kBytes = layout.bytes, kOfWord = 4 / kBytes;
@@ -82,8 +79,8 @@ class Block {
     }
   }
 
-  DANAUS_DEVICE std::uint16_t* piece_at(int piece) const {
-    return static_cast<std::uint16_t*>(a_.pieces) + static_cast<long long>(piece) * a_.size;
+  DANAUS_DEVICE std::uint16_t* piece_of(void* pieces, int piece) const {
+    return static_cast<std::uint16_t*>(pieces) + static_cast<long long>(piece) * a_.size;
   }
   DANAUS_DEVICE Transfer transfer() const { return a_.aligned ? Transfer::vector : Transfer::element; }
   // The 8 samples from n on, where a row goes round or has zeros before and behind it.

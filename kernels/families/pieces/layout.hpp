@@ -9,7 +9,7 @@
 namespace danaus::pieces {
 
 enum class Job {
-  cut,   // rows [B, H, L] into pieces
+  cut,   // rows [B, H, L] into pieces, of u and of gates
   join,  // what was computed of them into rows
   turn,  // filters [H, K] into rows of N taps, tap m at (m - lead) mod N
 };
@@ -42,14 +42,15 @@ struct Layout {
 struct Arguments {
   const void* rows;  // [B, H, L] of u; [H, K] of taps
   void* result;      // [B, H, L]: y
-  const void* gate;  // [B, H, L] or null
   void* pieces;      // [R, C, N]: rows `first_row` and after of B times `of_row`, channels `first_channel` and after
-  long long begin, end;             // of y
-  int first_row, rows_now;          // R
-  int first_channel, channels_now;  // C
-  int of_row;                       // pieces of a row
-  int channels, length;             // H; L, or K of taps
-  int size, step, lead;             // N
+  const void *pregate, *postgate;          // [B, H, L] or null
+  void *pregate_pieces, *postgate_pieces;  // [R, C, N]: the postgate's begin with the first sample that a piece gives
+  long long begin, end;                    // of y
+  int first_row, rows_now;                 // R
+  int first_channel, channels_now;         // C
+  int of_row;                              // pieces of a row
+  int channels, length;                    // H; L, or K of taps
+  int size, step, lead;                    // N
   bool circular;
   bool aligned;  // rows begin at 16 bytes and are whole chunks
 };

@@ -129,6 +129,19 @@ TEST(RandomCases, OfFewOutputsOrNone) {
   }
 }
 
+// Products with gates are scaled before they are rounded, in pieces too that are cut out of unaligned rows.
+TEST(RandomCases, OfQuietRowsBetweenGates) {
+  for (const char* word : {"fftconv_f16_causal_l3000_k1_b2_h1_n256_pregate", "fftconv_f16_causal_l3000_b2_h1_pregate",
+                           "fftconv_f16_circular_l3000_k1_b3_h1_n256_pregate_postgate"}) {
+    RandomCase c;
+    c.asked = parse_case(word);
+    c.filter = RandomFilter::decaying, c.scale = 2e-6;  // whose only tap is 4
+    c.offsets.assign(c.asked.arrays().size(), 7);
+    const RandomVerdict verdict = judge(c, executor_machine());
+    EXPECT_TRUE(verdict.passed()) << word << ' ' << verdict.clearance << verdict.violation;
+  }
+}
+
 // The last bit of what each launch writes first.
 class OffByABit final : public ForwardingMachine {
  public:
