@@ -17,7 +17,6 @@ LONG = 1 << 16  # samples
 ANSWERS = "answers"  # the folder of rows that answered forecasts
 CUFFT = ("cufft_f32", "cufft_pairs")  # its two ways
 STALE = "stale"
-AT_HAND = ()  # committed rows of devices that are not here yet cannot be measured anew, and keep their revision
 
 
 def read_all(own, committed, kind, accept):
@@ -117,7 +116,7 @@ def kind_of(path):
 
 def read_judged(path, kinds, accept=("passed",), committed=False):
     """The rows of a file, each with what danaus stale says of it in the verdicts.json beside: "age" in words, nothing
-    where what made it is as it was; and "stale", whether it could have been measured anew and was not."""
+    where what made it is as it was; and "stale", whether the reader could measure it anew: no committed row."""
     found, said = read(path, kinds, accept, committed), verdicts(path)
     rows = []
     for number, row in enumerate(found.rows, 1):
@@ -140,7 +139,7 @@ def age_of(number, row, said, committed):
         return "of unknown age"
     if number not in said["stale"]:
         return ""
-    return f"of revision {row['git']}" if committed and row["device"]["name"] not in AT_HAND else STALE
+    return f"of revision {row['git']}" if committed else STALE
 
 
 def age_words(rows):
@@ -149,8 +148,10 @@ def age_words(rows):
 
 
 def ages(rows):
-    """How many rows are of which other age, likewise."""
+    """How many rows are of which other age, likewise; of many ages together."""
     counts = Counter(row["age"] for row in rows if row.get("age"))
+    if len(counts) > 3:
+        return f"{counts.total()} of {len(counts)} revisions"
     return ", ".join(f"{count} {age}" for age, count in sorted(counts.items()))
 
 

@@ -46,8 +46,6 @@ def caption(kernels, peers):
              f"{version}. Each time includes the transform of the filter. torch.fft is `rfft` in fp32. The speed-up is "
              "over torch.fft and over FlashFFTConv. Memory is what each needs beside u and k, in the same order. Lengths "
              "with ~ were timed with fewer channels and scaled; their memory is not compared.")
-    if any(row["stale"] for row in kernels):
-        words += " The kernels have changed since."
     return "\n".join(textwrap.wrap(words, 120))
 
 
@@ -100,13 +98,12 @@ def over_short_peers(of_device, origin, peers):
 
 
 def kernels_of(rows):
-    """Forward kernels that a plan chooses, right, K = L: those of the sources as they are, or all where none is."""
+    """Forward kernels that a plan chooses, right, K = L."""
     def is_one(row):
         fields = case_fields(row["case"])
         return (row["method"] == "kernel" and passed(row) and left_to_the_plan(row["case"])
                 and fields["operation"] == "fftconv" and fields["k"] == fields["l"])
-    kernels = list(filter(is_one, rows))
-    return [row for row in kernels if not row["stale"]] or kernels
+    return list(filter(is_one, rows))
 
 
 def is_main(fields, mode):

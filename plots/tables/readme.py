@@ -44,18 +44,18 @@ def claims(committed):
     peers, own = Peers(committed), by_device(rows.rows)
     of_devices = [own[device] for device in devices(rows)]
     cells = [each for claim in (it_is_fast, it_is_the_fastest) for of_device in of_devices
-             for each in claim(without_stale(of_device)[0], rows, peers)]
+             for each in claim(of_device, rows, peers)]
     every, drawn = by_device(timed(None, committed, TIMED).rows), read_either(None, committed, ["random"])
     short = ShortPeers(committed)
     for of_device in of_devices:
         origin = origin_of(of_device, rows)
-        cells += front.over_short_peers(without_stale(every[origin[0]])[0], [origin[0], f"{origin[1]}, {SHORT}"], short)
-        cells += it_is_right(without_stale(every[origin[0]])[0], origin) + random_cases_are_right(drawn, origin[0])
+        cells += front.over_short_peers(every[origin[0]], [origin[0], f"{origin[1]}, {SHORT}"], short)
+        cells += it_is_right(every[origin[0]], origin) + random_cases_are_right(drawn, origin[0])
     for judged in predictions_by_device(predictions, rows):
         cells += it_is_predicted(judged, predictions)
     cells += it_is_foretold(committed)
     lines = table(["claim", "figure", "device", "rows in experiments/results/"], cells)
-    staleness = without_stale([row for of_device in of_devices for row in of_device])[1]
+    staleness = earlier_rows([row for of_device in of_devices for row in of_device])
     return "\n".join(lines + (["", *textwrap.wrap(staleness, 120)] if staleness else []))
 
 
@@ -173,7 +173,7 @@ def others(committed):
         return ""
     lines, columns, origins, own = {name: [] for name in OTHERS}, [], [], by_device(rows.rows)
     for device in devices(rows):
-        counting = [row for row in without_stale(own[device])[0] if passed(row)]
+        counting = [row for row in own[device] if passed(row)]
         cases = {}
         for row in counting:
             cases.setdefault(row["case"], {})[row["method"]] = row
@@ -202,16 +202,9 @@ def span(values):
     return f"{min(values):.2f} to {max(values):.2f}" if values else ""
 
 
-def without_stale(rows):
-    """The rows that count, and what is to be said of the others. Where no kernel's is fresh, all count for what they
-    timed."""
-    fresh = [row for row in rows if not row["stale"]]
-    old, others = len(rows) - len(fresh), ages(fresh)
-    if not any(row["method"] == "kernel" for row in fresh):
-        return rows, ("All measured rows are stale: the kernels have changed since, and these are figures of the "
-                      "kernels as they were.")
-    words = [f"{old} of {len(rows)} measured rows are stale, and are left out here."] * bool(old)
-    return fresh, " ".join(words + [f"Some of the {len(rows)} measured rows are of earlier revisions: {others}."] * bool(others))
+def earlier_rows(rows):
+    others = ages(rows)
+    return f"Some of the {len(rows)} measured rows are of earlier revisions: {others}." if others else ""
 
 
 def but_for_nulls(beaten, *names):
@@ -220,10 +213,10 @@ def but_for_nulls(beaten, *names):
 
 
 def devices(results):
-    """Names of those with kernels that count, the one with most first, of equal ones that with most rows; the one with
-    most rows where none counts. Baselines, which no change of a kernel makes stale, make no device."""
+    """Names of those with kernels, the one with most first, of equal ones that with most rows; the one with most rows
+    where none has any. Baselines make no device."""
     rows = Counter(row["device"]["name"] for row in results.rows)
-    kernels = Counter(row["device"]["name"] for row in results.rows if row["method"] == "kernel" and not row["stale"])
+    kernels = Counter(row["device"]["name"] for row in results.rows if row["method"] == "kernel")
     return sorted(kernels, key=lambda name: (kernels[name], rows[name]), reverse=True) or [max(rows, key=rows.get)]
 
 

@@ -37,7 +37,7 @@ class Candidates(unittest.TestCase):
     def test_wrong_ones_are_caught(self):
         for name, (function, operation, checks, options) in WRONG.items():
             with self.subTest(name):
-                report, seconds = judged(function, operation, options)
+                report, seconds = judged(function, operation, {"only": checks, **options})
                 self.failed.update(report.failed)
                 self.assertFalse(report.passed)
                 self.assertEqual(report.exit_code, 1)
