@@ -239,7 +239,7 @@ class _Judge:
     def memory(self):
         case, seed = max(self.accepted, key=lambda each: size_of(each[0]))
         reply = self.process.ask("memory", token=case.token, values=make(case, "plain", seed),
-                                 extra_s=self.patience_s(23))
+                                 extra_s=self.patience_s(10 * 22))  # while what is allocated is traced
         least = min(np.prod(extents) * SIZES[dtype] for dtype, extents, _ in case.outputs.values())
         if reply.ok and reply["kept"] > max(least / 2, _SMALL_BYTES):
             self.findings.fail("memory", Failure(f"each call keeps {reply['kept']:.0f} bytes of {case} "
