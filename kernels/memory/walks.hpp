@@ -5,7 +5,8 @@
 
 namespace danaus::inline DANAUS_BACKEND {
 
-// A bit for each item, and one for all whose numbers are equal modulo 32: in a register, so that to note takes no branch.
+// A bit for each item, and one for all whose numbers are equal modulo 32: in a register, so that to note takes no
+// branch.
 class NotedItems {
  public:
   static constexpr int kBytes = 8;  // of a warp's in shared memory

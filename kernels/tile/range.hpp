@@ -21,8 +21,8 @@ DANAUS_DEVICE bool leaves_range(int exponent, float factor) {
   return (exponent > 1) & !(factor >= 0x1p-126f && factor <= 0x1p126f);
 }
 
-// Sums of squares of a lane's samples of two rows, as packed f16; of many samples two of each row, since a sum waits for
-// itself.
+// Sums of squares of a lane's samples of two rows, as packed f16; of many samples two of each row, since a sum waits
+// for itself.
 template <int sums>
 struct LaneSquares {
   u32 of[2][sums] = {};
@@ -32,8 +32,10 @@ struct LaneSquares {
     sum = device::fma2(samples, samples, sum);
   }
   DANAUS_DEVICE u32 total(int row) const {
-    if constexpr (sums == 1) return of[row][0];
-    else return device::add2(of[row][0], of[row][1]);
+    if constexpr (sums == 1)
+      return of[row][0];
+    else
+      return device::add2(of[row][0], of[row][1]);
   }
 };
 

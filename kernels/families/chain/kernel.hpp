@@ -266,8 +266,8 @@ class Warp {
       float factor = 1;
       if constexpr (layout.scaled)
         factor = scaled::power_of_two(exponent) * spectrum_.factor(a_.spectrum_factors, item.channel);
-      noted_.note(number, verdict.refuses(item.row + 1 < a_.batch) |
-                              (layout.scaled && range::leaves_range(exponent, factor)));
+      noted_.note(number,
+                  verdict.refuses(item.row + 1 < a_.batch) | (layout.scaled && range::leaves_range(exponent, factor)));
       if (has_beyond()) store_beyond(item, factor, beyond_);
       store(item, slab, factor, re, im);
       advance<P>(a_, item);

@@ -136,7 +136,7 @@ class CorrelatedChannels {
   DANAUS_DEVICE bool has_finite_taps(int h) const {
     if (!kHasRange) return true;
     const float* const taps = a_.dk + h * a_.filter_length;
-    float sum = 0;  // of zeros, or NaN
+    float sum = 0;                                                   // of zeros, or NaN
     const long long whole = a_.taps_aligned ? a_.filter_length : 0;  // by 16 bytes
     DANAUS_UNROLL_BY(8)
     for (long long m = 4 * device::lane_index(); m < whole; m += 128) {
