@@ -13,7 +13,7 @@ namespace danaus {
 namespace {
 
 // Every operation, with options, in types that round its outputs by much and by little.
-constexpr const char* kTokens[] = {
+constexpr const char* kClaimedTokens[] = {
     "fftconv_f16_causal_l200_k50_b3_h4",
     "fftconv_f32_circular_l200_b3_h4_pregate_postgate",
     "fftconvgrad_f16_causal_l100_k30_kf16_b3_h2_pregate_postgate",
@@ -87,7 +87,7 @@ TEST_P(Claims, OfTwoResultsAddUp) {
   EXPECT_LT(claimed_verdict(asked_, inputs_, rounded_, {Dtype::f64, 0, 2}, &rounded_).worst()->clearance, 1e-9);
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, Claims, testing::ValuesIn(kTokens));
+INSTANTIATE_TEST_SUITE_P(Operations, Claims, testing::ValuesIn(kClaimedTokens));
 
 TEST(Claim, HasBoundsByTransformsAndSums) {
   EXPECT_DOUBLE_EQ(claimed_bound({16, 25}, {Dtype::f32}), 0x1p-24 * (8 * 4 + 5));
