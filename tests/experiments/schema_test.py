@@ -132,7 +132,7 @@ class Schemas(unittest.TestCase):
     def test_every_kind_is_seen(self):
         seen = {row["kind"] for row in self.written} | {row["kind"] for _, _, row in self.committed}
         # tests/experiments/io/schema_test.cpp makes one of each.
-        self.assertEqual(kinds() - seen - OF_PYTHON, {"arithmetic", "calibration"})
+        self.assertEqual(kinds() - seen - OF_PYTHON, {"calibration"})
 
     def test_refuse_damaged_rows(self):
         tried = set()
