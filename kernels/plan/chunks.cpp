@@ -144,7 +144,7 @@ class ChunkedConvolution final : public Step {
   void fit(const Machine& machine) override { inner_.fit(machine), cut_.fit(machine), join_.fit(machine); }
   // Pieces of u, of y and of gates.
   std::int64_t workspace_bytes(std::int64_t batch) const override {
-    const int arrays = 2 + problem_.pregate + problem_.postgate;
+    const int arrays = 2 + (arrays_.pregate >= 0) + (arrays_.postgate >= 0);
     return std::int64_t{2} * arrays * size_ * pieces_at_once(batch);
   }
 
@@ -247,7 +247,7 @@ class ChunkedConvolution final : public Step {
   }
   // The workspace has pieces of u, then of y, since a second walk reads u again, then of gates.
   static constexpr int kOfResults = 1, kOfPregate = 2;
-  int of_postgate() const { return problem_.pregate ? 3 : 2; }
+  int of_postgate() const { return arrays_.pregate >= 0 ? 3 : 2; }
   void* pieces_of(const pieces::Arguments& a, int array) const {
     return static_cast<std::byte*>(a.pieces) + array * cut_.bytes_of_pieces(a);
   }
@@ -264,8 +264,8 @@ class ChunkedConvolution final : public Step {
                       const pieces::Arguments& pieces) const {
     ConvolutionArguments a{};
     a.u = pieces.pieces, a.y = pieces_of(pieces, kOfResults);
-    if (problem_.pregate) a.pregate = pieces_of(pieces, kOfPregate);
-    if (problem_.postgate) a.postgate = pieces_of(pieces, of_postgate());
+    if (arrays_.pregate >= 0) a.pregate = pieces_of(pieces, kOfPregate);
+    if (arrays_.postgate >= 0) a.postgate = pieces_of(pieces, of_postgate());
     a.batch = pieces.rows_now, a.channels = pieces.channels_now, a.length = size_;
     give_spectrum(call, pieces.first_channel, constants, a);
     return inner_.launch(a, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
