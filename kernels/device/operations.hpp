@@ -62,7 +62,7 @@
 #pragma once
 
 #if defined(__CUDACC__)
-#include "kernels/device/cuda.hpp"
+#include "kernels/device/cuda_bulk.hpp"
 #else
 #include "kernels/executor/operations.hpp"
 #endif
