@@ -3,28 +3,16 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <new>
-#include <set>
 #include <utility>
 
 #include "kernels/cpu/blocks.hpp"
+#include "kernels/cpu/family_work.hpp"
 #include "kernels/cpu/kernels.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/executor/operations.hpp"
-#include "kernels/families/cluster/family.hpp"
-#include "kernels/families/correlate_chain/family.hpp"
-#include "kernels/families/correlate_exchange/family.hpp"
-#include "kernels/families/correlate_mix/family.hpp"
-#include "kernels/families/mix/family.hpp"
-#include "kernels/families/outer/family.hpp"
-#include "kernels/families/rescaled/family.hpp"
-#include "kernels/families/spectrum/family.hpp"
-#include "kernels/families/state/family.hpp"
-#include "kernels/families/taps/family.hpp"
-#include "kernels/families/toeplitz/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/plan.hpp"
@@ -37,8 +25,6 @@ namespace {
 using host::Counters;
 
 constexpr std::int64_t kPage = 4096;
-constexpr std::int64_t kSampledBlocks = 6;  // that stand for those between them
-constexpr std::uint64_t kSectorBytes = 32;
 
 // Zeros, of which only pages that are written take memory.
 std::shared_ptr<void> reserve(std::int64_t bytes) {
@@ -46,213 +32,6 @@ std::shared_ptr<void> reserve(std::int64_t bytes) {
   void* const begin = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (begin == MAP_FAILED) throw std::bad_alloc();
   return {begin, [size](void* memory) { ::munmap(memory, size); }};
-}
-
-bool is_of_layers(const KernelId& id) {
-  return id.family == mix::Family::name || id.family == correlate_mix::Family::name;
-}
-
-// Whether its blocks go from phase to phase, with a barrier between: then what one phase needs of a resource is no
-// other's to use meanwhile, but in the few other blocks of a multiprocessor.
-bool is_phased(const KernelId& id) {
-  return is_of_layers(id) || id.family == spectrum::Family::name || id.family == taps::Family::name;
-}
-
-// Times that a block of a layer waits for its first unit, with nothing to do meanwhile: for tables, points and weights,
-// at three barriers and for its stores. One item takes 3.5 to 4 us more than its work on an H200, 128 points or 256, 32
-// channels or 128.
-constexpr double kWaitsOfLayer = 7;
-
-// Whether points of the next item set out before this one is mixed: where a layer's block has places for them.
-bool brings_ahead(const Launch& launch) {
-  return launch.kernel.family == mix::Family::name && arguments_of<mix::Arguments>(launch).places.staged_at >= 0;
-}
-
-Counters divided(Counters counters, std::int64_t times, std::int64_t by) {
-  for (const auto& [name, value] : host::kCounterFields)
-    counters.*value = (counters.*value * static_cast<std::uint64_t>(times) + static_cast<std::uint64_t>(by) / 2) /
-                      static_cast<std::uint64_t>(by);
-  return counters;
-}
-Counters less(Counters a, const Counters& b) {
-  for (const auto& [name, value] : host::kCounterFields) a.*value -= std::min(a.*value, b.*value);
-  return a;
-}
-Counters plus(Counters a, const Counters& b) { return a += b; }
-
-// One block of a launch of so many; of clusters, all of the block's.
-Counters run_block(Launch launch, std::int64_t block, std::int64_t of_blocks) {
-  launch.blocks = of_blocks;
-  return run_blocks(launch, std::array{block});
-}
-
-// Blocks that stand side by side over channels, where the last of them has fewer than the others; else 1.
-std::int64_t uneven_blocks(const Launch& launch) {
-  if (launch.kernel.family != toeplitz::Family::name || !toeplitz::kLines[launch.kernel.line].channels_last) return 1;
-  const auto made = toeplitz::Family::instances(launch.kernel.line).list[launch.kernel.instance];
-  const std::int64_t channels = arguments_of<toeplitz::Arguments>(launch).channels;
-  const int of_block = toeplitz::Layout(made.key, made.tuning).streams;
-  return channels % of_block == 0 ? 1 : ratio_up(channels, of_block);
-}
-
-Counters of_sampled_blocks(const Launch& launch) {
-  const std::int64_t uneven = uneven_blocks(launch), together = launch.cluster * uneven;
-  const std::int64_t last = launch.blocks / together - 1, count = std::min(last, kSampledBlocks);
-  const auto run = [&](std::int64_t i) {
-    const Counters first = run_block(launch, i * together, launch.blocks);
-    if (uneven == 1) return first;
-    return plus(divided(first, uneven - 1, 1), run_block(launch, (i + 1) * together - 1, launch.blocks));
-  };
-  Counters all;
-  for (std::int64_t i = 0; i < count; ++i) all += run(i * last / count);
-  return plus(count > 0 ? divided(all, last, count) : all, run(last));
-}
-
-// Of blocks with few items, and with more: what a block has besides, and what an item takes. Where rows do not begin at
-// 16 bytes they differ by their alignments, eight in turn.
-constexpr std::int64_t kFewItems = 1;
-constexpr std::int64_t more_items(bool aligned) { return aligned ? 3 : 9; }
-
-outer::Layout layout_of_outer(const Launch& launch) {
-  const auto key = outer::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
-  return {key, outer::kLines.at(launch.kernel.line).tuning};
-}
-
-// A block has one tile of all items that it shares with others. Tiles beyond the rows' ends have less.
-Counters of_outer_pass(const Launch& launch) {
-  const auto given = arguments_of<outer::Arguments>(launch);
-  const outer::Layout layout = layout_of_outer(launch);
-  const int item_rows = layout.item_rows;
-  const std::int64_t of_channel = ratio_up(given.batch, item_rows), items = of_channel * given.channel_count;
-  const std::int64_t more = more_items(given.aligned), tiles = given.columns / layout.tile_columns;
-  if (items <= more * (launch.blocks / tiles)) return of_sampled_blocks(launch);
-  Launch part = launch;
-  const auto run = [&](std::int64_t count, std::int64_t tile) {
-    outer::Arguments a = given;
-    a.batch = static_cast<int>(std::min<std::int64_t>(given.batch, count * item_rows));
-    a.channel_count = static_cast<int>(std::min<std::int64_t>(given.channel_count, ratio_up(count, of_channel)));
-    part.give(a);
-    return std::pair(run_block(part, tile, tiles), ratio_up(a.batch, item_rows) * a.channel_count);
-  };
-  const std::set<std::int64_t> some = {0, tiles / 2, tiles - 1};
-  Counters all;
-  for (std::int64_t tile : some) {
-    const auto [few, few_count] = run(kFewItems, tile);
-    const auto [many, count] = run(more, tile);
-    const Counters item = divided(less(many, few), 1, count - few_count);
-    all += plus(divided(less(few, divided(item, few_count, 1)), launch.blocks / tiles, 1), divided(item, items, 1));
-  }
-  return divided(all, tiles, std::ssize(some));
-}
-
-cluster::Key key_of_cluster(const Launch& launch) {
-  return cluster::Family::instances(launch.kernel.line).list[launch.kernel.instance].key;
-}
-
-// A cluster has a part of all items.
-Counters of_clusters(const Launch& launch) {
-  const auto given = arguments_of<ConvolutionArguments>(launch);
-  const int item_rows = key_of_cluster(launch).fold == Fold::pair ? 2 : 1;
-  const std::int64_t clusters = launch.blocks / launch.cluster, more = more_items(given.transfer != Transfer::element);
-  const std::int64_t items = std::int64_t{given.division.items_of_channel} * given.channels;
-  if (items <= more * clusters) return of_sampled_blocks(launch);
-  Launch part = launch;
-  const auto run = [&](std::int64_t count) {  // of one channel's items, as if that were all
-    ConvolutionArguments a = given;
-    a.division.items_of_channel = static_cast<int>(std::min<std::int64_t>(count, given.division.items_of_channel));
-    a.channels = static_cast<int>(ratio_up(count, a.division.items_of_channel));
-    a.batch = std::min(given.batch, a.division.items_of_channel * item_rows);
-    part.give(a);
-    return std::pair(run_block(part, 0, launch.cluster), std::int64_t{a.division.items_of_channel} * a.channels);
-  };
-  const auto [few, few_count] = run(kFewItems);
-  const auto [many, count] = run(more);
-  const Counters item = divided(less(many, few), 1, count - few_count);
-  return plus(divided(less(few, divided(item, few_count, 1)), clusters, 1), divided(item, items, 1));
-}
-
-// Bytes of spectra, which each item of a channel reads.
-double rereads_of_clusters(const Launch& launch) {
-  const auto a = arguments_of<ConvolutionArguments>(launch);
-  return 4. * key_of_cluster(launch).size() * a.channels * (a.division.items_of_channel - 1);
-}
-
-// Each of so many workers of a block, which with its cluster is one or has one in each warp, has as many items of a
-// channel.
-Counters of_sums(const Launch& launch, int item_rows, int workers_of_block) {
-  const auto given = arguments_of<CorrelationArguments>(launch);
-  const std::int64_t more = more_items(given.rows.transfer != Transfer::element), parts = given.parts;
-  const std::int64_t items = given.rows.division.items_of_channel;
-  if (items <= more * parts) return of_sampled_blocks(launch);
-  Launch part = launch;
-  const auto run = [&](std::int64_t count) {
-    CorrelationArguments a = given;
-    a.rows.division.items_of_channel = static_cast<int>(count * parts);
-    a.rows.batch = static_cast<int>(std::min<std::int64_t>(given.rows.batch, count * parts * item_rows));
-    part.give(a);
-    return run_block(part, 0, launch.blocks);
-  };
-  const Counters few = run(kFewItems);
-  const Counters round = divided(less(run(more), few), 1, more - kFewItems);  // an item of each worker of a block
-  const std::int64_t workers = parts * given.rows.channels;
-  return divided(plus(less(few, divided(round, kFewItems, 1)), divided(round, items, parts)), workers,
-                 std::min<std::int64_t>(workers, workers_of_block));
-}
-
-std::int64_t stages_of(const state::Arguments& a) {
-  return ratio_up(std::min<std::int64_t>(a.part_length, a.length), a.layout.tuning.stage);
-}
-
-// A block has so many rows, or parts of rows, and takes them stage by stage; the last one may be a part of one.
-Counters of_stages(const Launch& launch) {
-  const auto given = arguments_of<state::Arguments>(launch);
-  const std::int64_t stage = given.layout.tuning.stage, few = 2, more = few + more_items(given.aligned);
-  const std::int64_t length = std::min<std::int64_t>(given.part_length, given.length), stages = stages_of(given);
-  if (stages <= more) return of_sampled_blocks(launch);
-  const auto rest = [&](std::int64_t samples) { return (samples - 1) % stage + 1; };  // of the last stage
-  const std::int64_t last_part = given.length - (given.parts - 1) * given.part_length;
-  Launch part = launch;
-  const auto run = [&](std::int64_t count) {
-    state::Arguments a = given;
-    const std::int64_t whole = (count - 1) * stage;
-    a.part_length = whole + rest(length);
-    a.length = static_cast<int>((given.parts - 1) * a.part_length + whole + std::min(rest(length), rest(last_part)));
-    part.give(a);
-    return of_sampled_blocks(part);
-  };
-  const Counters some = run(few);
-  return plus(some, divided(less(run(more), some), stages - few, more - few));
-}
-
-// What blocks of a spectral layer take in turn; of all else blocks themselves.
-std::int64_t units_of(const Launch& launch) {
-  if (launch.kernel.family != mix::Family::name) return launch.blocks;
-  const bool in_turn = mix::kLines[launch.kernel.line].stage != mix::Stage::arrange;
-  return in_turn ? std::max<std::int64_t>(arguments_of<mix::Arguments>(launch).units, launch.blocks) : launch.blocks;
-}
-
-// Some units stand for all; what a block has besides is what it has without any.
-Counters of_units(const Launch& launch) {
-  const std::int64_t units = units_of(launch);
-  Launch some = launch;
-  some.blocks = units;
-  const Counters all = of_sampled_blocks(some);
-  if (units == launch.blocks) return all;
-  auto none = arguments_of<mix::Arguments>(launch);
-  none.units = 0;
-  some.give(none);
-  const Counters besides = run_block(some, 0, launch.blocks);
-  return plus(less(all, divided(besides, units, 1)), divided(besides, launch.blocks, 1));
-}
-
-// Of ordinary data, of which nothing is computed once more: memory that is only counted has no energy.
-Launch without_doubts(const Launch& launch) {
-  if (launch.kernel.family != rescaled::Family::name) return launch;
-  auto a = arguments_of<rescaled::Arguments>(launch);
-  a.least_energy = a.least_share = 0;
-  Launch ordinary = launch;
-  ordinary.give(a);
-  return ordinary;
 }
 
 // The launch of a fused kernel as a case of its own, by the same kernel.
@@ -350,60 +129,21 @@ class CountingMachine final : public Machine {
   LaunchWork work_of(const Launch& launch) const {
     LaunchWork work;
     work.id = launch.kernel, work.path = launch.path, work.prepares = prepares_;
-    work.kernel = launch.kernel.family, work.phased = is_phased(launch.kernel);
-    work.ahead = brings_ahead(launch);
-    work.waits = is_of_layers(launch.kernel) && !prepares_ ? kWaitsOfLayer : 0;
+    const FamilyWork& family = family_work(launch.kernel.family);
+    work.kernel = launch.kernel.family, work.phased = family.is_phased();
+    work.ahead = family.brings_ahead(launch), work.waits = prepares_ ? 0 : family.waits();
     work.blocks = launch.blocks, work.threads = launch.threads, work.shared_bytes = launch.shared_bytes;
     work.concurrent = concurrent_blocks(launch.kernel, launch.path, launch.threads, launch.shared_bytes);
-    const std::int64_t units = units_of(launch);
+    const std::int64_t units = family.units(launch);
     const std::int64_t at_once = units > launch.blocks ? launch.blocks : device_.multiprocessors;
     work.imbalance = static_cast<double>(ratio_up(units, at_once) * at_once) / static_cast<double>(units);
     count_bytes(launch, work);
     const Variant* variant = variant_of(launch.kernel);
-    const double warps = launch.threads / 32;
-    if (variant && (variant->size > 0 || asked_.as<Convolution>())) {
+    if (variant && (variant->size > 0 || asked_.as<Convolution>()))
       count_fused(launch, *variant, work);
-    } else if (launch.kernel.family == outer::Family::name) {
-      work.counters = of_outer_pass(launch);
-      const auto a = arguments_of<outer::Arguments>(launch);
-      const outer::Layout layout = layout_of_outer(launch);
-      work.turns = warps * a.channel_count * ratio_up(a.batch, layout.item_rows) * (a.columns / layout.tile_columns);
-    } else if (launch.kernel.family == cluster::Family::name) {
-      work.counters = of_clusters(launch);
-      work.l2_bytes += rereads_of_clusters(launch);
-      const auto a = arguments_of<ConvolutionArguments>(launch);
-      work.turns = warps * launch.cluster * a.division.items_of_channel * a.channels;
-    } else if (launch.kernel.family == correlate_chain::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_chain::Family>(launch.kernel), launch.threads / 32);
-      work.turns = items_of_sums(launch);
-    } else if (launch.kernel.family == correlate_exchange::Family::name) {
-      work.counters = of_sums(launch, item_rows_of<correlate_exchange::Family>(launch.kernel), 1);
-      work.turns = warps * launch.cluster * items_of_sums(launch);
-    } else if (is_of_stages(launch.kernel)) {
-      work.counters = of_stages(launch);
-      work.turns = warps * static_cast<double>(launch.blocks * stages_of(arguments_of<state::Arguments>(launch)));
-    } else {
-      work.counters = of_units(without_doubts(launch));
-      work.turns = warps * static_cast<double>(units);
-      const host::Counters& n = work.counters;  // of what is prepared a launch may read a part
-      const auto touched = static_cast<double>(kSectorBytes * (n.global_load_sectors + n.global_store_sectors) +
-                                               n.bulk_load_bytes + n.bulk_store_bytes);
-      work.l2_bytes = std::min(work.l2_bytes, touched), work.hbm_bytes = std::min(work.hbm_bytes, touched);
-      if (launch.kernel.family == rescaled::Family::name) work.hbm_bytes = 0;  // energies, which L2 has
-    }
+    else
+      family.count(launch, work);
     return work;
-  }
-  static bool is_of_stages(const KernelId& id) {
-    if (id.family != state::Family::name) return false;
-    return state::is_product(state::Family::instances(id.line).list[id.instance].key.work);
-  }
-  static double items_of_sums(const Launch& launch) {
-    const auto a = arguments_of<CorrelationArguments>(launch).rows;
-    return static_cast<double>(a.division.items_of_channel) * a.channels;
-  }
-  template <class Family>
-  static int item_rows_of(const KernelId& id) {
-    return Family::instances(id.line).list[id.instance].key.pair ? 2 : 1;
   }
 
   // Of a fused kernel, that its rows have; regions span what lies between them too.
@@ -415,6 +155,7 @@ class CountingMachine final : public Machine {
   }
 
   void count_bytes(const Launch& launch, LaunchWork& work) const {
+    const FamilyWork& family = family_work(launch.kernel.family);
     const double of_rows = bytes_of_rows(launch);
     for (int i = 0; i < launch.region_count; ++i) {
       const Region& region = launch.regions[i];
@@ -422,13 +163,10 @@ class CountingMachine final : public Machine {
       auto bytes = static_cast<double>(region.bytes);
       if (!is_in(prepared_, region)) bytes = std::min(bytes, of_rows);
       const bool handed_over = is_in(workspace_, region);
-      if (launch.kernel.family == outer::Family::name && !handed_over) {  // of all channels some
-        const auto a = arguments_of<outer::Arguments>(launch);
-        bytes *= static_cast<double>(a.channel_count) / a.channels;
-      }
+      if (!handed_over) bytes *= family.share_of_arrays(launch);
       if (region.written && is_in_place(launch)) bytes *= 2;
-      const bool by_each_block = launch.kernel.family == mix::Family::name && is_in(prepared_, region);
-      work.l2_bytes += bytes * (by_each_block && !region.written ? static_cast<double>(units_of(launch)) : 1);
+      const bool by_each_block = family.reads_prepared_for_each_unit() && is_in(prepared_, region);
+      work.l2_bytes += bytes * (by_each_block && !region.written ? static_cast<double>(family.units(launch)) : 1);
       if (!handed_over || region.bytes > device_.cache_bytes / 2) work.hbm_bytes += bytes;
     }
   }
