@@ -21,7 +21,7 @@ double part_of(std::int64_t live, std::int64_t least, std::int64_t most) {
 
 Savings::Savings(const Convolution& problem, const HardwareProfile& profile)
     : problem_(problem), profile_(profile), device_(imitation(profile)) {
-  if (!is_counted(problem, device_) || !is_one_launch(problem, device_) || outer_rows(choose(problem, device_)) > 1) {
+  if (!is_counted(problem, device_) || !is_one_launch(problem, device_) || choose(problem, device_).outer_rows() > 1) {
     eq2_ = predict_eq2(problem, profile_);
     dense_ = {eq2_.total_us, eq2_.limit, {}, {}};
     return;

@@ -23,9 +23,13 @@ constexpr const char* kNotBuilt = "its kernel is not in this build (CMake option
 
 // Of the variant that a plan takes.
 const char* way_of(const Variant& variant) {
-  if (dynamic_cast<const ChunkVariant*>(&variant)) return kPieces;
-  if (dynamic_cast<const LongVariant*>(&variant)) return kPasses;
-  return variant.size == 0 ? kTaps : kFused;
+  switch (variant.way()) {
+    case Way::pieces: return kPieces;
+    case Way::passes:
+    case Way::clusters: return kPasses;
+    case Way::taps: return kTaps;
+    default: return kFused;
+  }
 }
 
 bool is_gated(const Convolution& p) { return p.pregate || p.postgate; }

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,10 @@ struct Load {
   std::int64_t concurrent;  // blocks that run at once
 };
 
+// How a convolution is computed: in one launch by an FFT, or tap by tap; by outer passes, by clusters of blocks, or in
+// pieces of rows.
+enum class Way { fused, taps, passes, clusters, pieces };
+
 class Variant {
  public:
   virtual ~Variant() = default;
@@ -70,6 +75,12 @@ class Variant {
   int threads, shared_bytes, blocks_per_sm;
   std::string name;  // one word: exchange_64x128_f16_pair_w8_ring6_x2
 
+  virtual Way way() const { return size == 0 ? Way::taps : Way::fused; }
+  // N1 of outer passes; 1 without.
+  virtual int outer_rows() const { return 1; }
+  // Rows k_hi of the outer passes that a mask leaves something of, ascending, where these marks [N] are of frequencies
+  // that are live (live_with_mirrors()); empty where that is all of them.
+  virtual std::vector<int> live_rows(std::span<const std::uint8_t>) const { return {}; }
   bool suits(int device_class) const { return classes >> device_class & 1; }
   // Whether samples N apart meet, so that N is L of a circular case; the right angle tells them apart.
   bool wraps() const { return fold != Fold::right_angle; }

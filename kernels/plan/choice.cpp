@@ -142,7 +142,7 @@ const Variant& choose_whole(const Convolution& p, const Device& device) {
   const auto of_size = only(kin, [=](const Variant& v) { return v.size == size; });
   // Of a long mask factors may be others, since rows that it leaves nothing of have none of any factors.
   const auto exact = only(of_size, [&](const Variant& v) { return p.factors.empty() || v.factors == p.factors; });
-  const auto is_long = [](const Variant& v) { return outer_rows(v) > 1; };
+  const auto is_long = [](const Variant& v) { return v.outer_rows() > 1; };
   const auto split = exact.empty() && !p.mask.empty() ? only(of_size, is_long) : exact;
   if (split.empty()) {
     std::string known;
@@ -176,13 +176,13 @@ namespace {
 // In place of `dense` those outer passes that leave the least part of their rows live, where that is a tenth less; or
 // of a cluster, which is as soon as outer passes with a third of their rows: on an H100 dense ones take 1.7 times as
 // long, of which what is between them is two thirds.
-const LongVariant* fewest_rows(const LongVariant& dense, int device_class, std::span<const std::uint8_t> live) {
-  const auto part_of = [&](const LongVariant& v) {
+const Variant* fewest_rows(const Variant& dense, int device_class, std::span<const std::uint8_t> live) {
+  const auto part_of = [&](const Variant& v) {
     const std::vector<int> rows = v.live_rows(live);
     return rows.empty() ? 1 : static_cast<double>(rows.size()) / v.outer_rows();
   };
-  double least = dynamic_cast<const ClusterVariant*>(&dense) ? 1. / 3 : 0.9 * part_of(dense);
-  const LongVariant* best = nullptr;
+  double least = dense.way() == Way::clusters ? 1. / 3 : 0.9 * part_of(dense);
+  const Variant* best = nullptr;
   for (const auto& v : long_variants()) {
     if (v->size != dense.size || v->dtype != dense.dtype || v->fold != dense.fold || v->gated != dense.gated ||
         !v->compiled || !v->suits(device_class))
@@ -201,8 +201,8 @@ bool saves_nothing(const Variant& sparse) {
 
 SparseChoice choose_sparse(const Variant& dense, const Device& device, std::span<const std::uint8_t> kept) {
   if (std::ssize(kept) != dense.size || kept.empty() || &dense == named_variant()) return {};
-  if (const auto* of_passes = dynamic_cast<const LongVariant*>(&dense))
-    return {fewest_rows(*of_passes, device_class_of(device), live_with_mirrors(kept)), {}};
+  if (dense.way() == Way::passes || dense.way() == Way::clusters)
+    return {fewest_rows(dense, device_class_of(device), live_with_mirrors(kept)), {}};
   const auto found = std::ranges::find_if(sparse_variants(), [&](const auto& v) {
     return v->compiled && v->dtype == dense.dtype && v->fold == dense.fold && v->gated == dense.gated &&
            v->factors == dense.factors && v->suits(device_class_of(device)) && !saves_nothing(*v);
@@ -219,8 +219,7 @@ const Variant& choose(const Convolution& problem, const Device& device, std::spa
 }
 
 bool takes_several_launches(const Variant& variant) {
-  if (dynamic_cast<const ClusterVariant*>(&variant)) return false;
-  return dynamic_cast<const LongVariant*>(&variant) || dynamic_cast<const ChunkVariant*>(&variant);
+  return variant.way() == Way::passes || variant.way() == Way::pieces;
 }
 
 bool has_kernel(const Convolution& problem, const Device& device) {

@@ -16,6 +16,7 @@ class ChunkVariant final : public Variant {
   explicit ChunkVariant(const Variant& inner);
 
   const Variant& inner() const { return inner_; }
+  Way way() const override { return Way::pieces; }
   bool takes(const Convolution&) const override { return true; }
   std::vector<std::uint32_t> make_tables() const override { return inner_.make_tables(); }
   std::vector<std::int32_t> spectrum_slots() const override { return inner_.spectrum_slots(); }

@@ -299,7 +299,7 @@ class LongTransform final : public Step {
 // Of a channel's transform; without one 0.
 int range_parts(const Variant& variant, const Device& device) {
   if (variant.size == 0) return 0;
-  if (dynamic_cast<const LongVariant*>(&variant)) return 1;
+  if (variant.outer_rows() > 1) return 1;
   const int parts = spectrum::split_of(variant.wraps(), variant.size, device.block_bytes).parts;
   if (parts > 1 && !may_have_range_parts(variant.fold, variant.size))
     throw std::logic_error(text("plan: ", variant.name, " reads one range of a channel, not ", parts));
@@ -317,8 +317,9 @@ std::string layout_of(Convolution p, const Variant& variant) {
 std::unique_ptr<Step> make_filter_transform(const Case& asked, const Convolution& problem, const Prepared& prepared,
                                             const Variant& variant, const Device& device,
                                             std::span<const std::uint8_t> kept, std::span<const int> rows) {
-  if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
-    return std::make_unique<LongTransform>(asked, problem, prepared, *of_passes, device, kept, rows);
+  if (variant.outer_rows() > 1)
+    return std::make_unique<LongTransform>(asked, problem, prepared, static_cast<const LongVariant&>(variant), device,
+                                           kept, rows);
   return std::make_unique<Transform>(asked, problem, prepared, variant, device, kept);
 }
 
@@ -327,13 +328,14 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
   Filters filters;
   filters.layout = layout_of(problem, variant);
   const int parts = range_parts(variant, device);
-  if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant)) {
-    filters.layout += text("/x", chunk_filters(problem, *of_chunks, device).channels / problem.channels);
+  if (variant.way() == Way::pieces) {
+    const auto& of_chunks = static_cast<const ChunkVariant&>(variant);
+    filters.layout += text("/x", chunk_filters(problem, of_chunks, device).channels / problem.channels);
     const auto prepare = [&](Pass pass, SpectrumPlace& place) {
       const bool plain = pass == Pass::forward;
-      const Prepared prepared(chunk_filters(problem, *of_chunks, device), variant.size, 1, parts, plain, !plain,
+      const Prepared prepared(chunk_filters(problem, of_chunks, device), variant.size, 1, parts, plain, !plain,
                               aligned_words(filters.bytes / 4));
-      filters.steps.push_back(make_chunk_filter(asked, problem, prepared, *of_chunks, device, pass));
+      filters.steps.push_back(make_chunk_filter(asked, problem, prepared, of_chunks, device, pass));
       filters.bytes = prepared.bytes();
       place = {plain ? prepared.spectrum : prepared.conjugate, prepared.factors, prepared.ranges, parts};
     };
@@ -342,9 +344,9 @@ Filters make_filters(const Case& asked, const Convolution& problem, bool forward
     return filters;
   }
   if (variant.sparse) filters.live = live_part(variant, live_with_mirrors(kept));
-  int numbers = spectrum_numbers(variant, filters.live), rows = outer_rows(variant);
-  if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant); of_passes && !kept.empty()) {
-    filters.rows = of_passes->live_rows(live_with_mirrors(kept));
+  int numbers = spectrum_numbers(variant, filters.live), rows = variant.outer_rows();
+  if (!kept.empty()) {
+    filters.rows = variant.live_rows(live_with_mirrors(kept));
     if (!filters.rows.empty()) numbers = numbers / rows * std::ssize(filters.rows), rows = std::ssize(filters.rows);
   }
   const Prepared prepared(problem, numbers, rows, parts, forward, adjoint);

@@ -19,15 +19,14 @@ class LongVariant : public Variant {
   LongVariant(const Variant& inner, Fold fold, bool gated, std::size_t outer_line);
 
   const Variant& inner() const { return inner_; }
-  int outer_rows() const { return size / inner_.size; }
+  Way way() const override { return Way::passes; }
+  int outer_rows() const override { return size / inner_.size; }
   outer::Layout outer_layout(bool back) const {
     return {{dtype, fold, outer::kLines[outer_line_].radix, back}, outer::kLines[outer_line_].tuning};
   }
   // Of rows as live_rows() has them.
   OuterPass outer_pass(bool back, std::string description, std::span<const int> rows = {}) const;
-  // Rows k_hi of the outer passes that a mask leaves something of, ascending, where these marks [N] are of frequencies
-  // that are live (live_with_mirrors()); empty where that is all of them.
-  virtual std::vector<int> live_rows(std::span<const std::uint8_t> live) const;
+  std::vector<int> live_rows(std::span<const std::uint8_t> live) const override;
 
   bool takes(const Convolution&) const override { return true; }
   std::vector<std::uint32_t> make_tables() const override {
@@ -52,6 +51,7 @@ class ClusterVariant final : public LongVariant {
                  const Instance<cluster::Family>& made);
 
   const cluster::Layout& layout() const { return layout_; }
+  Way way() const override { return Way::clusters; }
   // What comes and goes by tensor maps: samples of other rows, which threads move, are sooner through outer passes.
   bool takes(const Convolution& problem) const override { return problem.length % tensor_grain() == 0; }
   std::vector<int> live_rows(std::span<const std::uint8_t>) const override { return {}; }  // it computes all
@@ -64,12 +64,6 @@ class ClusterVariant final : public LongVariant {
  private:
   cluster::Layout layout_;
 };
-
-// N1 of outer passes; 1 without.
-inline int outer_rows(const Variant& variant) {
-  const auto* of_passes = dynamic_cast<const LongVariant*>(&variant);
-  return of_passes ? of_passes->outer_rows() : 1;
-}
 
 // By N, the preferred split of each first.
 std::span<const std::unique_ptr<const LongVariant>> long_variants();

@@ -18,13 +18,18 @@ std::unique_ptr<Step> make_convolution(const Case& asked, const Convolution& pro
                                        const Filters& filters, Pass pass, const Variant& variant,
                                        const Device& device) {
   const SpectrumPlace& place = pass == Pass::forward ? filters.forward : filters.adjoint;
-  if (const auto* of_clusters = dynamic_cast<const ClusterVariant*>(&variant))
-    return make_cluster_convolution(asked, problem, arrays, place, *of_clusters, device);
-  if (const auto* of_passes = dynamic_cast<const LongVariant*>(&variant))
-    return make_long_convolution(asked, problem, arrays, place, *of_passes, filters.rows, device);
-  if (const auto* of_chunks = dynamic_cast<const ChunkVariant*>(&variant))
-    return make_chunked_convolution(asked, problem, arrays, place, *of_chunks, device, pass);
-  return make_fused_convolution(asked, problem, arrays, place, variant, filters.live);
+  switch (variant.way()) {
+    case Way::clusters:
+      return make_cluster_convolution(asked, problem, arrays, place, static_cast<const ClusterVariant&>(variant),
+                                      device);
+    case Way::passes:
+      return make_long_convolution(asked, problem, arrays, place, static_cast<const LongVariant&>(variant),
+                                   filters.rows, device);
+    case Way::pieces:
+      return make_chunked_convolution(asked, problem, arrays, place, static_cast<const ChunkVariant&>(variant), device,
+                                      pass);
+    default: return make_fused_convolution(asked, problem, arrays, place, variant, filters.live);
+  }
 }
 
 namespace {
@@ -33,8 +38,8 @@ namespace {
 std::string live_words(const Variant& variant, const SparseChoice& sparse, const std::vector<int>& rows) {
   if (sparse.part) return text(sparse.variant ? "computes " : "computes all: the mask leaves ", sparse.part->words());
   if (!rows.empty())
-    return text("computes ", rows.size(), " of ", outer_rows(variant), " rows between the outer passes");
-  if (outer_rows(variant) > 1) return "computes all: the mask leaves too much of the rows between the outer passes";
+    return text("computes ", rows.size(), " of ", variant.outer_rows(), " rows between the outer passes");
+  if (variant.outer_rows() > 1) return "computes all: the mask leaves too much of the rows between the outer passes";
   return "computes all: no kernel of this kind leaves out what a mask removes";
 }
 

@@ -16,8 +16,6 @@
 namespace danaus {
 namespace {
 
-bool is_pieces(const Variant& v) { return v.name.starts_with("pieces_"); }
-
 // Taps that a kernel has beyond those of the filter. They are zero. Gradients may be by several kernels, of which `v`
 // is one.
 std::int64_t taps_beyond(const Variant& v, const Case& asked) {
@@ -48,7 +46,7 @@ Spread spread_of(const Variant& v) {
 Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   Promise promise;
   promise.roundings.forward = v.roundings();
-  promise.shared_rows = is_pieces(v) ? 0 : v.item_rows();
+  promise.shared_rows = v.way() == Way::pieces ? 0 : v.item_rows();
   if (const Convolution* p = convolution_of(asked)) {
     const RoundingsOfGradients gradients =
         asked.as<Convolution>() ? RoundingsOfGradients{} : roundings_of_gradients(*p, v, device);

@@ -39,7 +39,7 @@ TEST_P(LongMasks, GiveTheMaskedConvolution) {
 
 TEST_P(LongMasks, PlansSayWhatTheyCompute) {
   const Plan plan = plan_of(problem_);
-  const int all = outer_rows(plan.variant());
+  const int all = plan.variant().outer_rows();
   EXPECT_THAT(
       plan.description(),
       HasSubstr(GetParam().rows > 0 ? text("computes ", GetParam().rows, " of ", all, " rows between the outer passes")
