@@ -4,17 +4,17 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/families/variant.hpp"
 #include "kernels/memory/correlation.hpp"
 
 namespace danaus {
 
 using host::Counters;
 
-// Numbers of an array.
 WorkDivision FamilyWork::division(const Launch& launch) const {
-  WorkDivision division = by_runs({launch.blocks}, 1);
-  division.of_elements = true;
-  return division;
+  const Variant* const variant = variant_of(launch.kernel);
+  if (!variant || variant->size == 0) return of_elements(launch);
+  return of_convolution(launch, variant->share({1, 1, Transfer::tensor, 1}).workers_of_block);
 }
 
 Counters FamilyWork::counters(const Launch& launch) const { return of_sampled_blocks(launch); }
@@ -50,6 +50,12 @@ WorkDivision in_turn(std::vector<std::int64_t> digits, std::int64_t blocks) {
   return {std::move(digits), [=](std::int64_t block) {
             return WorkDivision::Tasks{block, ratio_up(std::max<std::int64_t>(all - block, 0), blocks), blocks};
           }};
+}
+
+WorkDivision of_elements(const Launch& launch) {
+  WorkDivision division = by_runs({launch.blocks}, 1);
+  division.of_elements = true;
+  return division;
 }
 
 WorkDivision of_convolution(const Launch& launch, int workers_of_block) {

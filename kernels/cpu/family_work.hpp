@@ -1,4 +1,5 @@
-// What the executor and counted work know of a family's launches: a file of kernels/cpu/families/ for each.
+// What the executor and counted work know of a family's launches: a file of kernels/cpu/families/, where it is not what
+// stands here.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +20,7 @@ class FamilyWork {
 
   // Blocks on a multiprocessor at once, as the kernel is tuned; here as many as have room.
   virtual int tuned_blocks(const KernelId&) const { return kThreadsOfMultiprocessor; }
+  // Here items of a fused convolution, or numbers of an array.
   virtual WorkDivision division(const Launch& launch) const;
 
   // Counters, turns and bytes of a launch; what else is known of it is there.
@@ -55,6 +57,8 @@ auto layout_of(const KernelId& id) {
 // Tasks of these digits: of so many each, one after the other; or of every so many-th.
 WorkDivision by_runs(std::vector<std::int64_t> digits, std::int64_t tasks_of_block);
 WorkDivision in_turn(std::vector<std::int64_t> digits, std::int64_t blocks);
+// Numbers of an array.
+WorkDivision of_elements(const Launch& launch);
 // Each block, or each warp of one, has some of the items of a channel, or of several.
 WorkDivision of_convolution(const Launch& launch, int workers_of_block);
 // Of a filter's transform: channels, or as many parts of each.

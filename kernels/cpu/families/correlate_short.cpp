@@ -10,7 +10,7 @@ class CorrelateShortWork final : public FamilyWork {
   WorkDivision division(const Launch& launch) const override {
     const auto a = arguments_of<correlate_short::Arguments>(launch);
     const correlate_short::Layout layout = layout_of<correlate_short::Family>(launch.kernel);
-    if (layout.key.total) return FamilyWork::division(launch);
+    if (layout.key.total) return of_elements(launch);
     if (layout.key.channels_last) return by_runs({ratio_up(a.channels, layout.tuning.warps), a.parts}, 1);
     return by_runs({a.parts, a.channels}, layout.tuning.warps);
   }

@@ -10,7 +10,7 @@ class MixWork final : public FamilyWork {
   WorkDivision division(const Launch& launch) const override {
     const mix::Layout layout = layout_of<mix::Family>(launch.kernel);
     const auto a = arguments_of<mix::Arguments>(launch);
-    if (layout.key.stage == mix::Stage::arrange) return FamilyWork::division(launch);
+    if (layout.key.stage == mix::Stage::arrange) return of_elements(launch);
     const std::int64_t neighbours = a.neighbours, others = a.units / neighbours;
     if (layout.key.stage == mix::Stage::filter) return in_turn({neighbours, others}, launch.blocks);
     const std::int64_t frequencies = a.frequency_slices;
