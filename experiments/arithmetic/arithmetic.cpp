@@ -95,6 +95,25 @@ void cancel(const Instruction& of, OperandWords& operands) {
       }
 }
 
+// A product in the middle of two of the least halves, and one that is far less: sums are next to the middle, by a few
+// of the last bits that are summed.
+void approach_ties(const Instruction& of, OperandWords& operands, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const Type type = type_of(of.factor);
+  const auto draw = [&](int first, int most, int exponent) {
+    const int number = first + static_cast<int>(random() % static_cast<std::uint64_t>(most));
+    return word_of(type, std::ldexp(random() % 2 == 0 ? number : -number, exponent));
+  };
+  std::ranges::fill(operands.a, 0u), std::ranges::fill(operands.b, 0u), std::ranges::fill(operands.c, 0u);
+  for (std::size_t row = 0; row < operands.a.size(); row += static_cast<std::size_t>(of.depth)) {
+    const int k = static_cast<int>(random() % static_cast<std::uint64_t>(of.depth - 1));
+    operands.a[row] = draw(1, 63, -13), operands.a[row + 1 + static_cast<std::size_t>(k)] = draw(1, 63, -24);
+  }
+  const auto columns = static_cast<std::size_t>(of.columns);
+  for (std::size_t at = 0; at < operands.b.size(); ++at)
+    operands.b[at] = at / columns % static_cast<std::size_t>(of.depth) == 0 ? draw(1, 1, -12) : draw(1, 3, -24);
+}
+
 // Of one output.
 Miss operands_of(const Instruction& of, const OperandWords& operands, std::size_t at) {
   Miss miss{};
@@ -193,6 +212,7 @@ OperandWords draw_operands(const Instruction& of, OperandKind kind, int items, s
       for (Word& word : *words) word = draw(type, type);
     for (Word& word : operands.c) word = draw.sum(output_type(of));
     if (kind == OperandKind::cancelling) cancel(of, operands);
+    if (kind == OperandKind::ties && type == Type::half) approach_ties(of, operands, seed);
     return operands;
   }
   for (auto* const words : {&operands.a, &operands.b, &operands.c}) {

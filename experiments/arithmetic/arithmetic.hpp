@@ -23,7 +23,7 @@ enum class OperandKind {
   sparse,      // zeros of both signs, exponents of 30 binades
   faint,       // about the least that products in fp32 hold
   extreme,     // every exponent of the type
-  ties,        // of single operations: next to the middle of two results
+  ties,        // next to the middle of two results; of products of those of the least halves
   bits,        // any bits, infinities and NaN among them
 };
 inline constexpr std::array kOperandKinds = {"normal", "wide",  "tiny",    "integers", "cancelling",
