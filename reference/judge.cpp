@@ -62,13 +62,14 @@ class OutputJudge {
 
   void add(std::int64_t row) {
     const std::int64_t length = terms_.order.length;
+    const std::int64_t first = terms_.order.first(row), step = terms_.order.inner;
     std::vector<double> whole(length), right, made;
-    for (std::int64_t n = 0; n < length; ++n) whole[n] = right_[terms_.order.index(row, n)];
-    const std::vector<bool> judged =
-        terms_.is_spoiled[row] ? beyond_reach(row, whole) : std::vector<bool>(length, true);
+    right.reserve(length), made.reserve(length);
+    for (std::int64_t n = 0; n < length; ++n) whole[n] = right_[first + n * step];
+    const std::vector<bool> judged = terms_.is_spoiled[row] ? beyond_reach(row, whole) : std::vector<bool>();
     for (std::int64_t n = 0; n < length; ++n) {
-      const std::int64_t at = terms_.order.index(row, n);
-      if (!judged[n] || !is_known(at)) continue;
+      const std::int64_t at = first + n * step;
+      if ((!judged.empty() && !judged[n]) || !is_known(at)) continue;
       right.push_back(whole[n]), made.push_back(made_[at]), places_.push_back(at);
       accept_overflow(row, right.back(), made.back());
       if (!tolerances_.empty()) made.back() = beyond(tolerances_[at], right.back(), made.back());
@@ -104,7 +105,7 @@ class OutputJudge {
     const bool is_lost = std::ranges::none_of(whole, [](double value) { return std::isfinite(value); });
     std::int64_t hidden = 0, shown = 0;
     for (std::int64_t n = 0; n < length; ++n)
-      if (const std::int64_t at = terms_.order.index(row, n); apart[n] == 0 && is_known(at))
+      if (const std::int64_t at = terms_.order.first(row) + n * terms_.order.inner; apart[n] == 0 && is_known(at))
         ++(std::isfinite(made_[at]) ? hidden : shown);
     if (!terms_.shares_nonfinite && (is_lost ? hidden > 0 && shown == 0 : hidden > 0))
       keep_worse(
@@ -132,6 +133,7 @@ class OutputJudge {
     ++rows_, few_ += few;
     double largest = 0, largest_right = 0, product = 0;
     std::vector<double> errors;
+    errors.reserve(right.size());
     for (std::size_t i = 0; i < right.size(); ++i) {
       errors.push_back(made[i] - right[i]);
       largest = std::max(largest, std::abs(errors.back())), largest_right = std::max(largest_right, std::abs(right[i]));
@@ -143,8 +145,10 @@ class OutputJudge {
       }
     }
     const double error = norm(errors);
-    if (size > 0)
-      for (std::size_t i = 0; i < right.size(); ++i) product += right[i] / size * errors[i];
+    if (size > 0) {
+      for (std::size_t i = 0; i < right.size(); ++i) product += right[i] * errors[i];
+      product /= size;
+    }
     const double bound = bounds_[row] * excess_of_few(few) * terms_.excess, floor = terms_.floor;
     const double allowed = bound * scale + floor * std::sqrt(count);
     const auto samples = static_cast<std::int64_t>(count);

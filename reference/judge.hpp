@@ -36,9 +36,8 @@ struct RowOrder {
   std::int64_t inner = 1;  // rows whose numbers lie interleaved
 
   std::int64_t rows() const;
-  std::int64_t index(std::int64_t row, std::int64_t n) const {
-    return (row / inner * length + n) * inner + row % inner;
-  }
+  // Number n of a row is `inner` n after its first.
+  std::int64_t first(std::int64_t row) const { return row / inner * length * inner + row % inner; }
   std::string place(std::int64_t row) const;  // "b=1, h=2"
 };
 

@@ -45,8 +45,7 @@ RowEnergies row_energies(const RowOrder& order, const std::vector<double>& value
     fail("judge: an input has ", values.size(), " numbers and its gate ", gate.size(), ", must be ", size);
   RowEnergies rows{std::vector<double>(order.rows()), std::vector<bool>(order.rows())};
   for (std::int64_t row = 0; row < order.rows(); ++row)
-    for (std::int64_t n = 0; n < order.length; ++n) {
-      const std::int64_t i = order.index(row, n);
+    for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {
       const double value = gate.empty() ? values[i] : values[i] * gate[i];
       if (std::isfinite(value))
         rows.squares[row] += value * value;
@@ -84,36 +83,59 @@ OutputTerms output_terms(const Array& output, const RowEnergies& summed, double 
   return terms;
 }
 
-double norm(std::span<const double> values) {
-  double most = 0, sum = 0;
+namespace {
+
+double largest(std::span<const double> values) {
+  double most = 0;
   for (double value : values) most = std::max(most, std::abs(value));
-  if (most == 0) return 0;
-  for (double value : values) sum += (value / most) * (value / most);
-  return most * std::sqrt(sum);
+  return most;
+}
+
+// The power of two that brings numbers of at most this size next to 1, so that none of their squares is lost.
+double power_beside(double most) { return std::ldexp(1, -std::ilogb(most)); }
+
+}  // namespace
+
+double norm(std::span<const double> values) {
+  const double most = largest(values);
+  if (most == 0 || !std::isfinite(most)) return most;
+  const double scale = power_beside(most);
+  double sum = 0;
+  for (double value : values) sum += (scale * value) * (scale * value);
+  return std::sqrt(sum) / scale;
 }
 
 double participation(std::span<const double> energies) {
-  double most = 0, sum = 0, squares = 0;
-  for (double energy : energies) most = std::max(most, energy);
+  const double most = largest(energies);
   if (most == 0) return static_cast<double>(energies.size());
-  for (double energy : energies) sum += energy / most, squares += (energy / most) * (energy / most);
+  const double scale = power_beside(most);
+  double sum = 0, squares = 0;
+  for (double energy : energies) sum += scale * energy, squares += (scale * energy) * (scale * energy);
   return sum * sum / squares;
 }
 
 double independent_samples(std::span<const double> row) {
-  const double size = norm(row);
-  std::vector<double> energies;
-  for (double value : row) energies.push_back(size > 0 ? (value / size) * (value / size) : 0);
-  return participation(energies);
+  const double most = largest(row);
+  if (most == 0) return static_cast<double>(row.size());
+  const double scale = power_beside(most);
+  double sum = 0, squares = 0;
+  for (double value : row) {
+    const double energy = (scale * value) * (scale * value);
+    sum += energy, squares += energy * energy;
+  }
+  return sum * sum / squares;
 }
 
 double independent_frequencies(std::span<const double> row) {
-  const double size = norm(row);
-  std::vector<double> scaled, energies;
-  for (double value : row) scaled.push_back(size > 0 ? value / size : 0);
-  for (const Complex& number : real_dft(scaled)) energies.push_back(std::norm(number));
+  const double most = largest(row);
+  if (most == 0) return static_cast<double>(row.size());
+  std::vector<double> scaled(row.begin(), row.end()), energies;
+  for (double& value : scaled) value *= power_beside(most);
+  const auto spectrum = real_dft(scaled);
+  energies.reserve(spectrum.size());
+  for (const Complex& number : spectrum) energies.push_back(std::norm(number));
   for (std::size_t k = 1; 2 * k < row.size(); ++k) energies[k] *= 2;  // those with a mirror image
-  return size > 0 ? participation(energies) : static_cast<double>(row.size());
+  return participation(energies);
 }
 
 }  // namespace danaus

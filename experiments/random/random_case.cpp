@@ -108,7 +108,7 @@ class DifferingRows {
       const Kind kind = kinds()[random() % kinds().size()];
       const auto at_spike = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(order.length));
       for (std::int64_t n = 0; n < order.length; ++n) {
-        double& value = samples[order.index(row, n)];
+        double& value = samples[order.first(row) + n * order.inner];
         if (kind == Kind::offset) value = 1 + value / 64;
         if (kind == Kind::spike) value = n != at_spike ? 0 : limits_.takes_any_loudness ? 1 : 1 / scale;
         if (kind == Kind::silent) value = 0;

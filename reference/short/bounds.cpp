@@ -33,8 +33,7 @@ OutputTerms short_terms(const Array& output, const std::vector<double>& squares,
   OutputTerms terms = output_terms(output, row_energies(order, sizes), bound);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
     std::vector<double> finite, samples;
-    for (std::int64_t n = 0; n < order.length; ++n) {
-      const std::int64_t i = order.index(row, n);
+    for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {
       if (std::isfinite(squares[i])) finite.push_back(squares[i]);
       if (!rows.empty()) samples.push_back(gate.empty() ? rows[i] : rows[i] * gate[i]);
     }

@@ -69,7 +69,7 @@ TEST_P(Claims, TellClassesApart) {
     for (const OutputTerms& of : judge->terms(inputs_, {}))
       for (std::int64_t row = 0; row < of.order.rows(); ++row)
         for (std::int64_t n = 0; n < of.order.length; ++n)
-          outputs.at(std::string(of.name))[of.order.index(row, n)] +=
+          outputs.at(std::string(of.name))[of.order.first(row) + n * of.order.inner] +=
               0.6 * unit_roundoff(made) * of.summed[row] / std::sqrt(of.order.length) * gaussian(random);
     if (asked_.token().starts_with("ssmconv")) outputs["x_final"] = truth_.at("x_final");
     EXPECT_LT(taken(outputs, made), 1) << name(made);

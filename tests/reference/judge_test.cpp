@@ -44,7 +44,8 @@ Values with_quiet_rows(const Case& asked) {
       const std::int64_t last = row % order.axes[1].extent, first = row / order.axes[1].extent;
       const double scale = (first == 0 ? 0.1 : 1) * (last == 0 ? 0.1 : 1);
       for (std::int64_t n = 0; n < order.length; ++n)
-        numbers[order.index(row, n)] = round_to(array.dtype, scale * numbers[order.index(row, n)]);
+        numbers[order.first(row) + n * order.inner] =
+            round_to(array.dtype, scale * numbers[order.first(row) + n * order.inner]);
     }
   }
   return values;
@@ -183,7 +184,7 @@ class NoisyRows {
     std::vector<double> noisy = right;
     for (std::int64_t row = 0; row < of.order.rows(); ++row)
       for (std::int64_t n = 0; n < of.order.length; ++n)
-        noisy[of.order.index(row, n)] +=
+        noisy[of.order.first(row) + n * of.order.inner] +=
             0.33 * of.bounds[row] * of.summed[row] / std::sqrt(double(of.order.length)) * gaussian(random);
     double passes = 0, fails = 1;
     for (int step = 0; step < 12; ++step) {
