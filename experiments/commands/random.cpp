@@ -20,9 +20,8 @@ namespace {
 
 constexpr const char* kDescription =
     "Runs random cases of an operation, and compares every output with the truth in double. Cases vary in all\n"
-    "fields of the token, in filters of one tap to 2 L, in alignment, data and scale. Even numbers are small\n"
-    "cases, odd ones go up to the largest. Each row is judged by itself, relative to its |u| |k|. All memory stands "
-    "between guards. The\n"
+    "fields of the token, in filters of one tap to 2 L, in alignment, data and scale. One case in eight goes up\n"
+    "to the largest. Each row is judged by itself, relative to its |u| |k|. All memory stands between guards. The\n"
     "executor runs launches of up to --whole blocks whole; of larger ones it runs and judges the blocks that\n"
     "differ. A row has 500 cases, and takes some minutes. A seed and a number repeat a case. Exit 1 if a case\n"
     "fails.";
@@ -101,14 +100,14 @@ void keep_worse(Json& worst, const Json& judged) {
   if (worst.is_null() || badness(judged) > badness(worst)) worst = judged;
 }
 
-// Cases first to first + count - 1: which failed, and the worst. Even numbers are small cases, for an executor too.
+// Cases first to first + count - 1: which failed, and the worst. Small ones are for an executor too.
 Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
                   const std::shared_ptr<const Machine>& machine, const std::shared_ptr<const Machine>& executor) {
   Json worst, failed = Json::array();
   double known = 0;
   for (std::int64_t number = first; number < first + count; ++number) {
     const RandomVerdict verdict =
-        judge(random_case(options.seed, number, options.operation), machine, number % 2 == 0 ? executor : nullptr);
+        judge(random_case(options.seed, number, options.operation), machine, is_large(number) ? nullptr : executor);
     if (!verdict.passed()) failed.push_back(number);
     known += verdict.known;
     keep_worse(worst, judged_case(options, number, verdict));

@@ -37,8 +37,11 @@ struct RandomCase {
 // The words of the operations that there are random cases of, the default first.
 std::vector<std::string> random_operations();
 
-// Case `number` of the sequence that begins with `seed`. Even numbers are small cases. Odd numbers go as far as the
-// truth can be computed; brackets have their limits.
+// One case in eight is large: with rows that differ, and without. It takes ten times as long as a small one.
+bool is_large(std::int64_t number);
+
+// Case `number` of the sequence that begins with `seed`. Large ones go as far as the truth can be computed; brackets
+// have their limits.
 //
 // Convolutions, gradients, steps: L to 32K (512K), often near an FFT size. K is from 1 to 2 L. At most 2^17 samples
 // (2^20).
