@@ -91,7 +91,7 @@ class OutputJudge {
     const double most = std::min(known, static_cast<double>(right.size()));
     if (std::isfinite(known) && summed > kWellConditioned * norm(right)) return most;
     const double few = std::min(most, independent_samples(right));
-    return terms_.has_frequencies && !terms_.is_spoiled[row] ? std::min(few, independent_frequencies(whole)) : few;
+    return terms_.has_frequencies ? std::min(few, independent_frequencies(whole)) : few;
   }
 
   // Of a row that reads NaN or infinity, what may not show them. What must show them is looked at here.
@@ -189,7 +189,7 @@ class OutputJudge {
     verdict_.bound = l2 + of_floor;
     const double gain = few_ < kFewNumbers * static_cast<double>(rows_)
                             ? verdict_.bound * all.cancelled
-                            : bound_gain(l2 * all.cancelled, static_cast<std::int64_t>(few)) + of_floor;
+                            : bound_gain(l2 * all.cancelled, static_cast<std::int64_t>(few)) + of_floor * all.cancelled;
     const double of_l2 = share(all.rel_l2, verdict_.bound);
     const double of_all = std::max(of_l2, share(std::abs(all.gain_error), gain));  // largest errors are rows' own
     verdict_.clearance = std::max(of_all, verdict_.row.clearance);

@@ -91,6 +91,13 @@ double largest(std::span<const double> values) {
   return most;
 }
 
+std::vector<double> with_zeros_for_nonfinite(std::span<const double> values) {
+  std::vector<double> finite(values.begin(), values.end());
+  std::ranges::replace_if(
+      finite, [](double value) { return !std::isfinite(value); }, 0);
+  return finite;
+}
+
 // The power of two that brings numbers of at most this size next to 1, so that none of their squares is lost.
 double power_beside(double most) { return std::ldexp(1, -std::ilogb(most)); }
 
@@ -106,20 +113,22 @@ double norm(std::span<const double> values) {
 }
 
 double participation(std::span<const double> energies) {
-  const double most = largest(energies);
-  if (most == 0) return static_cast<double>(energies.size());
+  const std::vector<double> finite = with_zeros_for_nonfinite(energies);
+  const double most = largest(finite);
+  if (most == 0) return static_cast<double>(finite.size());
   const double scale = power_beside(most);
   double sum = 0, squares = 0;
-  for (double energy : energies) sum += scale * energy, squares += (scale * energy) * (scale * energy);
+  for (double energy : finite) sum += scale * energy, squares += (scale * energy) * (scale * energy);
   return sum * sum / squares;
 }
 
 double independent_samples(std::span<const double> row) {
-  const double most = largest(row);
-  if (most == 0) return static_cast<double>(row.size());
+  const std::vector<double> finite = with_zeros_for_nonfinite(row);
+  const double most = largest(finite);
+  if (most == 0) return static_cast<double>(finite.size());
   const double scale = power_beside(most);
   double sum = 0, squares = 0;
-  for (double value : row) {
+  for (double value : finite) {
     const double energy = (scale * value) * (scale * value);
     sum += energy, squares += energy * energy;
   }
@@ -127,9 +136,9 @@ double independent_samples(std::span<const double> row) {
 }
 
 double independent_frequencies(std::span<const double> row) {
-  const double most = largest(row);
-  if (most == 0) return static_cast<double>(row.size());
-  std::vector<double> scaled(row.begin(), row.end()), energies;
+  std::vector<double> scaled = with_zeros_for_nonfinite(row), energies;
+  const double most = largest(scaled);
+  if (most == 0) return static_cast<double>(scaled.size());
   for (double& value : scaled) value *= power_beside(most);
   const auto spectrum = real_dft(scaled);
   energies.reserve(spectrum.size());

@@ -38,7 +38,8 @@ inline double rounded_square(Dtype dtype, double square, double numbers = 1) {
 // The L2 norm, however large or small the values are.
 double norm(std::span<const double> values);
 
-// (sum e)^2 / sum e^2: how many of them have most of the sum; as many as there are where all are 0.
+// (sum e)^2 / sum e^2: how many of them have most of the sum; as many as there are where all are 0. Here and below NaN
+// and infinity count as 0: what a row reads beside them is as it were without them.
 double participation(std::span<const double> energies);
 
 // How many numbers of a row err independently, if errors are in proportion to its samples, or to its frequencies.

@@ -124,11 +124,13 @@ class DifferingRows {
   enum class Kind { noise, offset, spike, silent };
 
   // No offset meets a filter of one frequency. Where that is 0, a kernel may have no room for both. Where it is another
-  // one, errors of a constant row, which are at few frequencies, may meet it (docs/domain.md).
+  // one, errors of a constant row, which are at few frequencies, may meet it. And where rows share a transform, errors
+  // of a row that a narrow filter amplifies may meet the other one (docs/domain.md).
   std::span<const Kind> kinds() const {
     static constexpr Kind kAll[] = {Kind::noise, Kind::noise, Kind::noise, Kind::silent, Kind::spike, Kind::offset};
-    const bool is_narrow =
-        c_.filter == RandomFilter::alternating || (c_.filter == RandomFilter::decaying && !limits_.takes_any_loudness);
+    const bool shares = limits_.shared_rows != 1;
+    const bool is_narrow = c_.filter == RandomFilter::alternating ||
+                           (c_.filter == RandomFilter::decaying && (shares || !limits_.takes_any_loudness));
     return std::span(kAll).first(is_narrow ? 5 : 6);
   }
 

@@ -11,6 +11,9 @@
 namespace danaus {
 namespace {
 
+// Gates that have most of their energy in this share of their samples, or less.
+constexpr double kFewOfGate = 1. / 16;
+
 std::int64_t largest_prime_factor(std::int64_t n) {
   std::int64_t largest = 1;
   for (std::int64_t factor = 2; factor * factor <= n; ++factor)
@@ -50,6 +53,16 @@ std::vector<double> gated_row(const Convolution& p, std::int64_t row, const std:
   return gated;
 }
 
+// The energy of a row's result before the gate that follows it. Gradients of samples convolve backward.
+double result_energy(const Convolution& p, std::vector<double> row, std::span<const double> taps, bool is_adjoint) {
+  Convolution alone = p;
+  alone.batch = alone.channels = 1, alone.pregate = alone.postgate = false;
+  if (is_adjoint) std::ranges::reverse(row);
+  const std::vector<double> result =
+      convolve(alone, {std::move(row), std::vector(taps.begin(), taps.end()), {}, {}}, Algorithm::fftw);
+  return std::pow(norm(result), 2);
+}
+
 // Adds the energy of each frequency of a row, so many times.
 void add_spectrum(std::vector<double>& sum, const std::vector<double>& row, double times) {
   const std::vector<Complex> spectrum = real_dft(row);
@@ -86,14 +99,20 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
   }
   OutputTerms terms = output_terms(output, summed, bound);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
-    if (summed.is_spoiled[row]) continue;
     const std::int64_t h = row % p.channels;
+    const std::vector<double> gated = gated_row(p, row, rows, before);
     // A spike through one tap is a spike, also where it is trimmed.
-    terms.samples[row] = independent_samples(gated_row(p, row, rows, before)) * filters.taps[h];
+    terms.samples[row] = independent_samples(gated) * filters.taps[h];
     terms.frequencies[row] = filters.frequencies[h];
-    if (!after.empty())
-      terms.samples[row] =
-          std::min(terms.samples[row], independent_samples(std::span(after).subspan(row * p.length, p.length)));
+    if (after.empty()) continue;
+    const double of_gate = independent_samples(std::span(after).subspan(row * p.length, p.length));
+    terms.samples[row] = std::min(terms.samples[row], of_gate);
+    // A gate of few samples may show a place where the result is small beside what it is elsewhere, errors too.
+    if (summed.is_spoiled[row] || of_gate > kFewOfGate * static_cast<double>(p.length)) continue;
+    const double result = result_energy(p, gated, std::span(k).subspan(h * p.filter_length, p.filter_length),
+                                        output.name == "du" || output.name == "dpregate");
+    terms.summed[row] =
+        std::max(terms.summed[row], std::sqrt(result * gates.squares[row] / static_cast<double>(p.length)));
   }
   return terms;
 }

@@ -32,13 +32,13 @@ OutputTerms short_terms(const Array& output, const std::vector<double>& squares,
   const RowOrder order = row_order(output);
   OutputTerms terms = output_terms(output, row_energies(order, sizes), bound);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
-    std::vector<double> finite, samples;
+    std::vector<double> energies, samples;
     for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {
-      if (std::isfinite(squares[i])) finite.push_back(squares[i]);
+      energies.push_back(squares[i]);
       if (!rows.empty()) samples.push_back(gate.empty() ? rows[i] : rows[i] * gate[i]);
     }
-    if (!finite.empty()) terms.samples[row] = participation(finite);
-    if (!samples.empty() && !terms.is_spoiled[row]) terms.frequencies[row] = independent_frequencies(samples);
+    terms.samples[row] = participation(energies);
+    if (!samples.empty()) terms.frequencies[row] = independent_frequencies(samples);
   }
   return terms;
 }
