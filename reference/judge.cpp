@@ -65,18 +65,21 @@ class OutputJudge {
     const std::int64_t first = terms_.order.first(row), step = terms_.order.inner;
     std::vector<double> whole(length), right, made;
     right.reserve(length), made.reserve(length);
+    double square = 0;  // of what was summed to those that are judged
     for (std::int64_t n = 0; n < length; ++n) whole[n] = right_[first + n * step];
     const std::vector<bool> judged = terms_.is_spoiled[row] ? beyond_reach(row, whole) : std::vector<bool>();
     for (std::int64_t n = 0; n < length; ++n) {
       const std::int64_t at = first + n * step;
       if ((!judged.empty() && !judged[n]) || !is_known(at)) continue;
       right.push_back(whole[n]), made.push_back(made_[at]), places_.push_back(at);
+      if (!terms_.squares.empty()) square += terms_.squares[at];
       accept_overflow(row, right.back(), made.back());
       if (!tolerances_.empty()) made.back() = beyond(tolerances_[at], right.back(), made.back());
     }
     if (right.empty()) return;
-    const double summed =
-        terms_.summed[row] * std::sqrt(static_cast<double>(right.size()) / static_cast<double>(length));
+    const double share = static_cast<double>(right.size()) / static_cast<double>(length);
+    const bool has_share = share == 1 || terms_.squares.empty();
+    const double summed = has_share ? terms_.summed[row] * std::sqrt(share) : std::sqrt(square);
     summed_.push_back(summed);
     judge_row(row, right, made, summed, independent_numbers(row, whole, right, summed));
     all_right_.insert(all_right_.end(), right.begin(), right.end());

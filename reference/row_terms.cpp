@@ -75,7 +75,7 @@ RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t c
 }
 
 OutputTerms output_terms(const Array& output, const RowEnergies& summed, double bound) {
-  OutputTerms terms{output.name, output.dtype, row_order(output), {}, {}, {}, {}, summed.is_spoiled};
+  OutputTerms terms{output.name, output.dtype, row_order(output), {}, {}, {}, {}, {}, summed.is_spoiled};
   for (double square : summed.squares) terms.summed.push_back(std::sqrt(square));
   terms.bounds.assign(summed.squares.size(), bound);
   terms.samples.assign(summed.squares.size(), std::numeric_limits<double>::infinity());

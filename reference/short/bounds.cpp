@@ -31,6 +31,7 @@ OutputTerms short_terms(const Array& output, const std::vector<double>& squares,
   std::ranges::transform(squares, sizes.begin(), [](double square) { return std::sqrt(square); });
   const RowOrder order = row_order(output);
   OutputTerms terms = output_terms(output, row_energies(order, sizes), bound);
+  terms.squares = squares;
   for (std::int64_t row = 0; row < order.rows(); ++row) {
     std::vector<double> energies, samples;
     for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {

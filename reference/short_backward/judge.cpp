@@ -1,6 +1,7 @@
 #include "reference/judge.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "reference/convolution/convolve.hpp"
@@ -48,8 +49,34 @@ class ShortBackwardJudge final : public Judge {
     if (p_.pregate) add("dpregate", squares.dpregate, dy, postgate);
     if (p_.postgate) add("dpostgate", squares.dpostgate, array_in(values, "u"), array_in(values, "pregate"));
     add("dk", squares.dk);
+    all.back().frequencies = frequencies_of_sums(values);
     if (p_.bias) add("dbias", squares.dbias);
     return all;
+  }
+
+  // Of dk: a product that is rounded beside one factor's gate errs at the frequencies of the other factor.
+  std::vector<double> frequencies_of_sums(const Values& values) const {
+    const std::vector<double>&u = array_in(values, "u"), &pregate = array_in(values, "pregate");
+    const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
+    const RowOrder order = row_order(array("u"));
+    std::vector<double> sums(p_.channels), over(p_.channels);
+    for (std::int64_t row = 0; row < order.rows(); ++row) {
+      const auto factor = [&](const std::vector<double>& rows, const std::vector<double>& gate) {
+        std::vector<double> products;
+        for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {
+          const double product = gate.empty() ? rows[i] : rows[i] * gate[i];
+          products.push_back(std::isfinite(product) ? product : 0);
+        }
+        return products;
+      };
+      const std::vector<double> of_u = factor(u, pregate), of_dy = factor(dy, postgate);
+      const double square = std::pow(norm(of_u) * norm(of_dy), 2);
+      const std::int64_t h = row % p_.channels;
+      sums[h] += square;
+      over[h] += square * square / std::min(independent_frequencies(of_u), independent_frequencies(of_dy));
+    }
+    for (std::int64_t h = 0; h < p_.channels; ++h) sums[h] = over[h] > 0 ? sums[h] * sums[h] / over[h] : 1;
+    return sums;
   }
 
   ShortConvolution p_;

@@ -89,7 +89,7 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   const std::vector<double> times = mirrored(p);
   const std::int64_t modes = kept_count(p), rows = p.inputs * p.outputs;
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows)};
-  std::vector<double> frequencies(rows);
+  std::vector<double> numbers(rows);  // that err, each a frequency
   for (std::int64_t i = 0; i < p.inputs; ++i)
     for (std::int64_t o = 0; o < p.outputs; ++o) {
       const std::int64_t row = i * p.outputs + o;
@@ -102,15 +102,16 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
           const double of_both = std::pow(times[f] / static_cast<double>(points_of_row(p)), 2);
           const double of_one = u_spectra[a * modes + f], of_other = dy_spectra[c * modes + f];
           const double spread = of_both * (of_one * of_dy.of(c) + of_u.of(a) * of_other) / 2;
-          of_transforms += spread, of_products += of_both * of_one * of_other, errors[f] += spread;
+          const double product = of_both * of_one * of_other;
+          of_transforms += spread, of_products += product, errors[f] += spread + product;
         }
       }
       if (summed.is_spoiled[row]) continue;
       summed.squares[row] = std::max(of_transforms, of_products);
-      frequencies[row] = p.shared ? 1 : participation(errors);
+      numbers[row] = p.shared ? 1 : participation(errors);
     }
   OutputTerms terms = output_terms(output, summed, bound);
-  terms.frequencies = std::move(frequencies), terms.has_frequencies = false;
+  terms.samples = std::move(numbers), terms.has_frequencies = false;
   return terms;
 }
 

@@ -63,6 +63,9 @@ class StateJudge final : public Judge {
     }
     add("x_final", std::move(squares));
     all.back().samples = std::move(numbers);
+    // A pole's powers, rounded, may err in phase with a row of one frequency.
+    for (std::size_t row = 0; row < is_spoiled.size(); ++row)
+      all.back().frequencies[row] = independent_frequencies(std::span(inputs.u).subspan(row * p_.length, p_.length));
     return all;
   }
 

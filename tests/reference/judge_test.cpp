@@ -317,6 +317,37 @@ TEST(Judge, NanLeavesAConstantRowOneFrequency) {
   EXPECT_TRUE(c.verdict({.roundings = {2}, .nonfinite_reach = 0}).passed);
 }
 
+// Errors of a constant row are few independent numbers: all at one place, or all in phase.
+TEST(Judge, RowsOfOneFrequencyLeaveFewErrors) {
+  const auto independent = [](const char* token, std::string_view output, bool is_constant) {
+    const Case asked = parse_case(token);
+    Values inputs = make_values(asked);
+    if (is_constant) std::ranges::fill(inputs.at("u"), 1);
+    const std::vector<OutputTerms> all = judge_of(asked)->terms(inputs, kKernel);
+    const OutputTerms& terms = *std::ranges::find(all, output, &OutputTerms::name);
+    return std::min(terms.samples[0], terms.frequencies[0]);
+  };
+  for (const auto& [token, output] : {std::pair("spectralgrad_f16_b1_c1x1_l256_m64", "dw"),
+                                      {"ssmconv_f16_s12_l100_b1_h1_final", "x_final"},
+                                      {"shortconvgrad_bf16_causal_k64_l4096_b1_h1_postgate", "dk"}}) {
+    EXPECT_LT(independent(token, output, true), 5) << token;
+    EXPECT_GT(independent(token, output, false), 15) << token;
+  }
+}
+
+// Of a row that is judged before its NaN, what was summed there counts.
+TEST(Judge, CountsWhatWasSummedWhereItJudges) {
+  OneCase c("shortconv_f16_causal_k2_l100000_b1_h1", {});
+  c.inputs.at("k") = {1, -1};
+  std::vector<double>& u = c.inputs.at("u");
+  std::ranges::fill(u, 0), std::fill_n(u.begin(), 400, 1), u[500] = std::nan("");
+  c.outputs = truth(c.asked, c.inputs);
+  const double bound = bound_l2_of_roundings(Dtype::f16, 2);
+  for (int n = 0; n < 400; ++n) c.outputs.at("y")[n] += (n % 4 < 2 ? 0.8 : -0.8) * bound * std::sqrt(2);
+  const OutputVerdict verdict = c.verdict({.roundings = {2}, .nonfinite_reach = 0});
+  EXPECT_TRUE(verdict.passed) << verdict.row.clearance;
+}
+
 // Rows that read NaN show it, and no other row does.
 TEST(Judge, NanStaysInItsRow) {
   OneCase c("fftconv_f16_circular_l64_b4_h2", {});
