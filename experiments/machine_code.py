@@ -3,7 +3,7 @@
 machine code, the registers of a thread and the bytes of its local memory. No GPU is needed.
 
   experiments/machine_code.py            families whose sources have changed since
-  experiments/machine_code.py chain mix  these families
+  experiments/machine_code.py chain layer  these families
 
 Each family is written as it is done: what an interrupt cut short, the same command continues.
 """

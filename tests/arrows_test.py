@@ -20,8 +20,8 @@ FOLDERS = {"reference": set(), "kernels": {"reference"}, "model": {"reference"},
            "experiments": {"reference", "kernels", "model"},
            "python": {"reference", "kernels", "experiments"}}
 # Families whose kernels are steps of another's, which knows nothing of them.
-UPON = {"cluster": "chain", "correlate_chain": "chain", "correlate_exchange": "exchange",
-        "correlate_mix": "mix", "taps": "spectrum"}
+UPON = {"cluster": "chain", "chain_gradient": "chain", "exchange_gradient": "exchange",
+        "layer_gradient": "layer", "taps": "spectrum"}
 # Where a kernel's operations become the executor's: the headers that choose between two machines.
 ONE_SOURCE_TWO_MACHINES = {("kernels/device/operations.hpp", "kernels/executor/operations.hpp"),
                            ("kernels/device/warpgroup.hpp", "kernels/executor/warpgroup.hpp")}

@@ -5,7 +5,7 @@
 
 #include "experiments/count/counted.hpp"
 #include "kernels/families/cluster/family.hpp"
-#include "kernels/families/mix/family.hpp"
+#include "kernels/families/layer/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/registry.hpp"
 
@@ -40,7 +40,7 @@ void add_turns(const LaunchWork& launch, std::int64_t batch, const Device& devic
 
   const double waves = std::max(static_cast<double>(launch.blocks) / static_cast<double>(launch.concurrent), 1.);
   if (!work.in_phases()) work.last_wave = std::max(std::ceil(waves) / waves / launch.imbalance, 1.);
-  const bool stays = launch.id.family == mix::Family::name;  // its blocks take all units in turn
+  const bool stays = launch.id.family == layer::Family::name;  // its blocks take all units in turn
   if (work.in_phases() && work.prefetch == Prefetch::none && !stays) {
     const double loads = barriers / turns > kStages ? barriers / turns : 1;
     work.starts = std::ceil(waves) * loads / work.resident_blocks;

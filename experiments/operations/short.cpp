@@ -102,7 +102,7 @@ Study short_study() {
           {{"shortconv", [](Draw& draw) -> Case { return random_short(draw); },
             [] { return std::string("direct, short_filter, toeplitz"); }},
            {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; },
-            [] { return std::string("correlate_short, direct, short_filter, toeplitz"); }}},
+            [] { return std::string("short_gradient, direct, short_filter, toeplitz"); }}},
           {{"short convolution", "shortconv" + shapes}, {"its gradients", "shortconvgrad" + shapes}},
           // Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
           {{"short", "how many taps are few, and which way do they go?",

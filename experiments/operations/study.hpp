@@ -60,7 +60,7 @@ class Draw {
 struct StudiedOperation {
   std::string_view word;
   Case (*draw)(Draw& draw);
-  std::string (*families)();  // of the kernels that a plan may run, those that prepare among them: "mix, correlate_mix"
+  std::string (*families)();  // of the kernels that a plan may run, those that prepare among them: "layer, layer_gradient"
   bool of_layers = false;     // whose arrays share an offset
 };
 

@@ -1,4 +1,4 @@
-// A kernel that sums conj(U) dY over the batch, as plans see it: what families correlate_* export.
+// A kernel that sums conj(U) dY over the batch, as plans see it: what the families of gradients export.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/families/correlate_chain/family.hpp"
-#include "kernels/families/correlate_exchange/family.hpp"
+#include "kernels/families/chain_gradient/family.hpp"
+#include "kernels/families/exchange_gradient/family.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/choice.hpp"
@@ -346,8 +346,8 @@ class Correlation final : public Step {
 
 std::span<const std::unique_ptr<const Correlator>> correlators() {
   static const std::vector<std::unique_ptr<const Correlator>> kAll = [] {
-    std::vector<std::unique_ptr<const Correlator>> all = correlate_chain::correlators();
-    std::ranges::move(correlate_exchange::correlators(), std::back_inserter(all));
+    std::vector<std::unique_ptr<const Correlator>> all = chain_gradient::correlators();
+    std::ranges::move(exchange_gradient::correlators(), std::back_inserter(all));
     return all;
   }();
   return kAll;

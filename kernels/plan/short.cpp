@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/families/correlate_short/family.hpp"
+#include "kernels/families/short_gradient/family.hpp"
 #include "kernels/families/direct/family.hpp"
 #include "kernels/families/short_filter/family.hpp"
 #include "kernels/families/toeplitz/family.hpp"
@@ -198,10 +198,10 @@ class Total {
  public:
   Total(const ShortConvolution& p, const std::vector<Array>& arrays)
       : p_(p), dk_(array_of(arrays, "dk")), dbias_(array_of(arrays, "dbias")) {
-    const auto is_total = [](const correlate_short::Line& line) { return line.total; };
-    kernel_ = {correlate_short::Family::name,
-               static_cast<std::size_t>(std::ranges::find_if(correlate_short::kLines, is_total) -
-                                        correlate_short::kLines.begin())};
+    const auto is_total = [](const short_gradient::Line& line) { return line.total; };
+    kernel_ = {short_gradient::Family::name,
+               static_cast<std::size_t>(std::ranges::find_if(short_gradient::kLines, is_total) -
+                                        short_gradient::kLines.begin())};
   }
 
   std::int64_t bytes(std::int64_t parts) const { return 4 * parts * sums(); }
@@ -210,7 +210,7 @@ class Total {
   }
   void bind(const Call& call, const Machine& machine, float* sums_of_parts, std::int64_t parts,
             std::string_view description, const LaunchTo& to) const {
-    correlate_short::Arguments a{};
+    short_gradient::Arguments a{};
     a.sums = sums_of_parts, a.parts = static_cast<int>(parts);
     a.dk = static_cast<float*>(at(call, dk_)), a.dbias = static_cast<float*>(at(call, dbias_));
     a.channels = static_cast<int>(p_.channels), a.count = static_cast<int>(p_.taps);
@@ -224,7 +224,7 @@ class Total {
   }
 
  private:
-  correlate_short::Layout layout() const { return layout_of<correlate_short::Family>(kernel_); }
+  short_gradient::Layout layout() const { return layout_of<short_gradient::Family>(kernel_); }
   std::int64_t sums() const { return p_.channels * (p_.taps + 1); }
   ShortConvolution p_;
   int dk_, dbias_;
@@ -378,8 +378,8 @@ class ShortCorrelation final : public Step {
     const std::vector<Array> arrays = asked.arrays();
     u_ = array_of(arrays, "u"), pregate_ = array_of(arrays, "pregate"), postgate_ = array_of(arrays, "postgate");
     dy_ = array_of(arrays, "dy");
-    kernel_ = find<correlate_short::Family>(correlate_short::kLines, p, [&](const correlate_short::Line& line) {
-                return reach_.taps <= correlate_short::Key{{}, {}, line.blocks}.most_taps();
+    kernel_ = find<short_gradient::Family>(short_gradient::kLines, p, [&](const short_gradient::Line& line) {
+                return reach_.taps <= short_gradient::Key{{}, {}, line.blocks}.most_taps();
               }).value();
     line_ = choose_line(p.length, kLeastLine, layout().tuning.line, layout().halo);
   }
@@ -394,7 +394,7 @@ class ShortCorrelation final : public Step {
   std::int64_t workspace_bytes(std::int64_t batch) const override { return total_.bytes(parts(batch)); }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
-    correlate_short::Arguments a{};
+    short_gradient::Arguments a{};
     a.u = at(call, u_), a.dy = at(call, dy_), a.pregate = at(call, pregate_), a.postgate = at(call, postgate_);
     a.sums = static_cast<float*>(call.workspace);
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p_.channels);
@@ -420,10 +420,10 @@ class ShortCorrelation final : public Step {
   }
 
  private:
-  correlate_short::Layout layout() const { return layout_of<correlate_short::Family>(kernel_); }
+  short_gradient::Layout layout() const { return layout_of<short_gradient::Family>(kernel_); }
   std::int64_t parts(std::int64_t batch) const {
     const std::int64_t streams = batch * ratio_up(p_.length, layout().u(line_).samples());
-    return std::clamp<std::int64_t>(streams / correlate_short::kStreamsOfPart, 1, correlate_short::kMostParts);
+    return std::clamp<std::int64_t>(streams / short_gradient::kStreamsOfPart, 1, short_gradient::kMostParts);
   }
 
   ShortConvolution p_;

@@ -12,8 +12,8 @@
 namespace danaus {
 namespace {
 
-using mix::Product;
-using mix::Stage;
+using layer::Product;
+using layer::Stage;
 using spectral::batch_of;
 using spectral::Factor;
 using spectral::Field;
@@ -50,7 +50,7 @@ class Weights final : public Step {
  public:
   Weights(const Spectral& problem, std::string description)
       : problem_(problem),
-        choice_(mix::choose(problem, Stage::arrange, Product::none, {1, 1, 1, 1})),
+        choice_(layer::choose(problem, Stage::arrange, Product::none, {1, 1, 1, 1})),
         bytes_(weight_bytes(problem, choice_.layout())),
         description_(std::move(description)) {}
 
@@ -62,8 +62,8 @@ class Weights final : public Step {
   }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
-    const mix::Layout layout = choice_.layout();
-    mix::Arguments a{};
+    const layer::Layout layout = choice_.layout();
+    layer::Arguments a{};
     a.inputs = static_cast<int>(problem_.inputs), a.outputs = static_cast<int>(problem_.outputs);
     a.matrices = static_cast<int>(matrices_of(problem_)), a.adjoint = problem_.adjoint;
     a.places = layout.places(a.inputs, a.outputs, 1, 1);
@@ -81,7 +81,7 @@ class Weights final : public Step {
 
  private:
   Spectral problem_;
-  mix::Choice choice_;
+  layer::Choice choice_;
   std::int64_t bytes_;
   std::string description_;
   std::int64_t blocks_ = 1;
@@ -118,9 +118,9 @@ class Layer final : public LayerStep {
       }
     }
     const Pass& most = fused_ ? *fused_ : there_->pass();
-    const mix::Choice& choice = most.choice();
+    const layer::Choice& choice = most.choice();
     variant_.emplace(spectral::id_of(choice), choice.layout(), choice.name(), most.shared_bytes(),
-                     mix::roundings(p.lengths.size()));
+                     layer::roundings(p.lengths.size()));
     description_ = text(token, ", ", variant_->name);
   }
 
@@ -188,7 +188,7 @@ class Layer final : public LayerStep {
   Launch fused_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       std::int64_t batch) const {
     const Field u{problem_, problem_.inputs, batch}, y{problem_, problem_.outputs, batch};
-    mix::Arguments a{};
+    layer::Arguments a{};
     a.u = call.arrays[u_], a.y = call.arrays[y_];
     a.u_rows = u.rows(), a.y_rows = y.rows(), a.inner = kManyItems;
     a.weights = static_cast<std::uint32_t*>(call.prepared);
@@ -207,7 +207,7 @@ class Layer final : public LayerStep {
 
     const Region of_u{"spectra of u", u_spectra, inputs().bytes(count), false, false};
     Region of_y{"spectra of y", y_spectra, outputs().bytes(count), true, false};
-    mix::Arguments middle{};
+    layer::Arguments middle{};
     middle.from = inputs().by_channels(u_spectra, count), middle.to = outputs().by_channels(y_spectra, count);
     middle.weights = static_cast<std::uint32_t*>(call.prepared);
     middle.batch = static_cast<int>(count), middle.inner = kManyItems;
@@ -216,15 +216,15 @@ class Layer final : public LayerStep {
     of_y.written = false;
     const bool planes = p.lengths.size() == 2;
     const Field y{p, p.outputs, batch};
-    mix::Arguments back{};
+    layer::Arguments back{};
     back.from = planes ? outputs().by_planes(y_spectra) : outputs().by_channels(y_spectra, count);
     back.batch = static_cast<int>(planes ? count * p.outputs : count), back.inner = spectral::inner_items(p, count);
     Region between = of_y;
     if (passes_.size() == 3) {
       auto* const rows = y_spectra + outputs().bytes(count);
-      const mix::Spectra to_rows{reinterpret_cast<std::uint32_t*>(rows), p.lengths[0] * plane_row(), plane_row(), true};
+      const layer::Spectra to_rows{reinterpret_cast<std::uint32_t*>(rows), p.lengths[0] * plane_row(), plane_row(), true};
       between = {"rows of spectra", rows, plane_bytes(count), true, false};
-      mix::Arguments axis = back;
+      layer::Arguments axis = back;
       axis.to = to_rows;
       to(passes_[1].launch(machine, axis, words[2], {of_y, between}));
       between.written = false;

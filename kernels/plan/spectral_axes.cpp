@@ -12,7 +12,7 @@
 namespace danaus::spectral {
 namespace {
 
-using mix::Stage;
+using layer::Stage;
 
 // A layer of the last axis: an item for each point of the first one.
 Spectral rows_of(const Spectral& p) {
@@ -29,22 +29,22 @@ struct RowSpectra {
   std::int64_t row() const { return in_pairs(kept(p, 1)); }
   std::int64_t plane() const { return p.lengths[0] * row(); }
   std::int64_t bytes() const { return p.outputs * batch * plane() * Workspace::number_bytes(p); }
-  mix::Spectra by_rows(void* data) const { return {static_cast<std::uint32_t*>(data), row(), batch * plane(), true}; }
-  mix::Rows by_columns() const { return {batch * plane(), plane(), 1, row()}; }
+  layer::Spectra by_rows(void* data) const { return {static_cast<std::uint32_t*>(data), row(), batch * plane(), true}; }
+  layer::Rows by_columns() const { return {batch * plane(), plane(), 1, row()}; }
 };
 
 // How rows of a plane are shared out among blocks: where shared memory has room, into as many slices as run at once.
 struct FilterCut {
-  mix::Places columns, rows;
+  layer::Places columns, rows;
   int slices, blocks;  // that run at once
 };
 
 // Of a filter, of what makes samples of rows.
-mix::Layout layout_of_rows(const mix::Layout& layout) { return {mix::rows_of(layout.key), layout.tuning}; }
+layer::Layout layout_of_rows(const layer::Layout& layout) { return {layer::rows_of(layout.key), layout.tuning}; }
 
-std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const Device& device) {
-  const mix::Layout of_rows = layout_of_rows(layout);
-  const int steps = mix::Layout::steps_of(mix::part_of(p.lengths[0]), layout.step);
+std::optional<FilterCut> cut(const Spectral& p, const layer::Layout& layout, const Device& device) {
+  const layer::Layout of_rows = layout_of_rows(layout);
+  const int steps = layer::Layout::steps_of(layer::part_of(p.lengths[0]), layout.step);
   const int column_bytes = table_bytes(layout, p.lengths[0], layout.tiles_of(kept(p, 0))),
             row_bytes = table_bytes(layout, p.lengths[1], layout.tiles_of(kept(p, 1)));
   const auto made = [&](int slice) -> FilterCut {  // of steps of points, each of which are four rows
@@ -86,8 +86,8 @@ std::optional<FilterCut> cut(const Spectral& p, const mix::Layout& layout, const
 class Filter {
  public:
   static std::optional<Filter> make(const Spectral& p, const Device& device, const std::string& description) {
-    const mix::Choice choice =
-        mix::choose(p, Stage::filter, mix::Product::none, {p.batch * p.outputs, kept(p, 1), p.lengths[0], kept(p, 0)});
+    const layer::Choice choice =
+        layer::choose(p, Stage::filter, layer::Product::none, {p.batch * p.outputs, kept(p, 1), p.lengths[0], kept(p, 0)});
     const auto made = cut(p, choice.layout(), device);
     if (!made) return std::nullopt;
     return Filter(p, choice, *made, description);
@@ -98,8 +98,8 @@ class Filter {
 
   Launch launch(const Machine& machine, const RowSpectra& of, void* spectra, const Field& field, void* y,
                 std::span<const std::uint32_t> constants) const {
-    const mix::Layout layout = choice_.layout();
-    mix::Arguments a{};
+    const layer::Layout layout = choice_.layout();
+    layer::Arguments a{};
     a.forward = constants.data(), a.inverse = constants.data() + rows_at_, a.scale = rows_scale_;
     give_axis(a, layout_of_rows(layout), problem_.lengths[1], kept(problem_, 1), cut_.rows.frequency_tiles);
     a.y = y, a.y_rows = {field.rows().channel, field.rows().item, problem_.lengths[1]};
@@ -107,7 +107,7 @@ class Filter {
     a.batch = static_cast<int>(of.batch * problem_.outputs), a.inner = static_cast<int>(of.batch);
     a.places = cut_.rows, a.neighbours = cut_.slices, a.units = a.batch * cut_.slices;
 
-    mix::AxisArguments& columns = a.columns;
+    layer::AxisArguments& columns = a.columns;
     columns = a;
     columns.inverse = constants.data() + inverse_at_, columns.scale = columns_scale_;
     give_axis(columns, layout, problem_.lengths[0], kept(problem_, 0), cut_.columns.frequency_tiles);
@@ -126,20 +126,20 @@ class Filter {
   }
 
  private:
-  Filter(const Spectral& p, const mix::Choice& choice, const FilterCut& cut, const std::string& description)
+  Filter(const Spectral& p, const layer::Choice& choice, const FilterCut& cut, const std::string& description)
       : problem_(p), choice_(choice), cut_(cut), description_(text(description, ", ", choice.name())) {
-    const mix::Layout layout = choice.layout();
-    mix::Tables columns = mix::make_tables(layout, p.lengths[0], kept_on_axis(p, 0), cut.columns.frequency_tiles);
+    const layer::Layout layout = choice.layout();
+    layer::Tables columns = layer::make_tables(layout, p.lengths[0], kept_on_axis(p, 0), cut.columns.frequency_tiles);
     words_ = std::move(columns.words), inverse_at_ = columns.inverse_at;
     columns_scale_ = static_cast<float>(columns.scale);
-    const mix::Tables rows =
-        mix::make_tables(layout_of_rows(layout), p.lengths[1], kept_on_axis(p, 1), cut.rows.frequency_tiles);
+    const layer::Tables rows =
+        layer::make_tables(layout_of_rows(layout), p.lengths[1], kept_on_axis(p, 1), cut.rows.frequency_tiles);
     rows_at_ = std::ssize(words_), rows_scale_ = static_cast<float>(rows.scale);
     words_.insert(words_.end(), rows.words.begin() + rows.inverse_at, rows.words.end());
   }
 
   Spectral problem_;
-  mix::Choice choice_;
+  layer::Choice choice_;
   FilterCut cut_;
   std::string description_;
   std::vector<std::uint32_t> words_;  // tables of columns, there and back, and of rows, back
@@ -181,7 +181,7 @@ class LayerByAxes final : public LayerStep {
     const std::int64_t batch = batch_of(p, call.batch);
     const Field u{p, p.inputs, batch}, y{p, p.outputs, batch};
     const RowSpectra spectra{p, batch};
-    mix::Arguments rows{};
+    layer::Arguments rows{};
     rows.u = call.arrays[u_], rows.u_rows = u.rows_of_planes();
     rows.to = spectra.by_rows(call.workspace);
     rows.inner = p.lengths[0], rows.batch = static_cast<int>(batch * p.lengths[0]);
@@ -194,7 +194,7 @@ class LayerByAxes final : public LayerStep {
   }
 
  private:
-  static constexpr int kRoundings = mix::roundings(2) + 1;  // and spectra of rows as they are folded
+  static constexpr int kRoundings = layer::roundings(2) + 1;  // and spectra of rows as they are folded
 
   Spectral problem_;
   int u_, y_;
@@ -210,7 +210,7 @@ std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral&
                                               const Device& device) {
   if (p.lengths.size() != 2 || !p.shared || !p.complex || p.lengths[0] % 4 != 0) return nullptr;
   const std::int64_t planes = p.batch * p.outputs;
-  if (planes * p.lengths[0] * p.lengths[1] > mix::few_samples(mix::operands_of(p.dtype, p.tf32))) return nullptr;
+  if (planes * p.lengths[0] * p.lengths[1] > layer::few_samples(layer::operands_of(p.dtype, p.tf32))) return nullptr;
   const std::string token = asked.token();
   const Spectral of_rows = rows_of(p);
   auto rows = Pass::make(of_rows,

@@ -17,7 +17,7 @@ class LayerStep : public Step {
 };
 
 // None where weights are not shared, or samples real, where X is no multiple of four, or y has more than
-// mix::few_samples(); `u` and `y` are numbers of arrays of the case.
+// layer::few_samples(); `u` and `y` are numbers of arrays of the case.
 std::unique_ptr<LayerStep> make_layer_by_axes(const Case& asked, const Spectral& problem, int u, int y,
                                               const Device& device);
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "kernels/families/correlate_mix/family.hpp"
+#include "kernels/families/layer_gradient/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/spectral_passes.hpp"
 
 namespace danaus::spectral {
 namespace {
 
-namespace sums = correlate_mix;
+namespace sums = layer_gradient;
 
 // Transforms of u and of dy there, products summed over the batch by parts, of so many items at a time that spectra fit
 // the chunk; then the sum of the parts.
@@ -115,7 +115,7 @@ class GradientOfWeights final : public Step {
     sums::Arguments a = arguments();
     a.sums = from, a.dw = dw;
     double scale = 1;
-    for (int length : problem_.lengths) scale *= length * mix::scale_of(length) * mix::scale_of(length);
+    for (int length : problem_.lengths) scale *= length * layer::scale_of(length) * layer::scale_of(length);
     a.scale = static_cast<float>(1 / scale);
     Launch made = launch(machine, total_,
                          std::clamp<std::int64_t>(ratio_up(numbers(), layout(total_).threads), 1, total_blocks_));

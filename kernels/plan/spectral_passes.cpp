@@ -8,27 +8,27 @@
 namespace danaus::spectral {
 namespace {
 
-using mix::Product;
-using mix::Stage;
+using layer::Product;
+using layer::Stage;
 
-mix::Choice choose(const Spectral& p, const Shape& shape, bool in_cluster) {
+layer::Choice choose(const Spectral& p, const Shape& shape, bool in_cluster) {
   const Product product = shape.factor == Factor::none                   ? Product::none
                           : shape.factor == Factor::weights && !p.shared ? Product::each
                                                                          : Product::shared;
-  const mix::Size size{shape.items, shape.inputs, shape.outputs, shape.frequencies};
-  return mix::choose(p, shape.stage, product, size, in_cluster);
+  const layer::Size size{shape.items, shape.inputs, shape.outputs, shape.frequencies};
+  return layer::choose(p, shape.stage, product, size, in_cluster);
 }
 
 // Items of the batch that a block may have at once: where each frequency has weights of its own columns of one product.
-int most_columns(const Shape& shape, const mix::Layout& layout) {
+int most_columns(const Shape& shape, const layer::Layout& layout) {
   if (layout.in_teams) return layout.tuning.teams;
   constexpr std::int64_t kColumnsOfProduct = 8;
   return layout.key.product == Product::each ? static_cast<int>(std::min(shape.items, kColumnsOfProduct)) : 1;
 }
 
-int numbers_of_row(const mix::Layout& layout, int length) { return length * (layout.key.complex ? 2 : 1); }
-std::int64_t weights_per_row(const Shape& shape, const mix::Layout& layout, int length) {
-  return mix::weights_per_row(shape.frequencies, shape.outputs, numbers_of_row(layout, length));
+int numbers_of_row(const layer::Layout& layout, int length) { return length * (layout.key.complex ? 2 : 1); }
+std::int64_t weights_per_row(const Shape& shape, const layer::Layout& layout, int length) {
+  return layer::weights_per_row(shape.frequencies, shape.outputs, numbers_of_row(layout, length));
 }
 
 // What a layer's blocks, one after the other, take for rows and for the weights of their slices, in rows of inputs:
@@ -39,13 +39,13 @@ double rows_in_turn(const Shape& shape, const Cut& cut, std::int64_t weights) {
 }
 
 // Multiprocessors that blocks are cut for: of clusters half, as one begins when all its places are free at once.
-int usable_multiprocessors(const mix::Layout& layout, const Device& device) {
+int usable_multiprocessors(const layer::Layout& layout, const Device& device) {
   return device.multiprocessors / (layout.in_cluster ? 2 : 1);
 }
 
 // Blocks of a cluster, each of which transforms a share of the inputs: two where spectra are many, which take long to
 // send; or 1.
-int shares(const mix::Layout& layout, const Cut& cut, std::int64_t items, const Device& device) {
+int shares(const layer::Layout& layout, const Cut& cut, std::int64_t items, const Device& device) {
   constexpr int kFewestTiles = 4, kManyBytes = 64 << 10;
   const int tiles = cut.places.input_tiles, bytes = tiles * layout.steps_of_tile * cut.places.u_step;
   if (!layout.in_cluster || device.sm < 90 || tiles < kFewestTiles) return 1;
@@ -55,7 +55,7 @@ int shares(const mix::Layout& layout, const Cut& cut, std::int64_t items, const 
   return 1;
 }
 
-std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length, const Device& device) {
+std::optional<Cut> cut(const Shape& shape, const layer::Layout& layout, int length, const Device& device) {
   const bool by_frequency = layout.slices_frequencies;
   const int grain = by_frequency ? layout.tile_grain : 1;
   const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
@@ -74,7 +74,7 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
     const int tasks_of_frequency =
         of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.share_tiles);
     place_parts(of.places, layout, tasks_of_frequency * of.places.frequency_groups, length, add);
-    if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * mix::Layout::kStaged);
+    if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * layer::Layout::kStaged);
     const bool again = units > of.blocks || shape.stage == Stage::layer;
     if (layout.from_samples && (again || tasks_of_frequency > 1)) add(of.places.forward_at, bytes_of_table);
     if (layout.to_samples && (again || of.places.columns * of.places.output_tiles > 1))
@@ -139,14 +139,14 @@ std::optional<Cut> cut(const Shape& shape, const mix::Layout& layout, int length
 }
 
 // Whether a layer of one axis takes less time by one launch, so cut, than by passes.
-bool is_in_one(const Shape& shape, const mix::Layout& layout, const Cut& cut, int length, const Device& device) {
+bool is_in_one(const Shape& shape, const layer::Layout& layout, const Cut& cut, int length, const Device& device) {
   if (layout.key.product == Product::shared) return true;
-  const mix::Operands operands = mix::operands_of(layout.key.dtype, layout.key.tf32);
+  const layer::Operands operands = layer::operands_of(layout.key.dtype, layout.key.tf32);
   const std::int64_t blocks = shape.items * ratio_up(shape.outputs, 16);
   const bool few = 8 * blocks <= device.multiprocessors, many = blocks > 4 * std::int64_t{device.multiprocessors};
-  if (operands != mix::Operands::halves && length >= mix::kLongRow && (few || many)) return false;
-  return shape.items * std::max(shape.inputs, shape.outputs) * length <= mix::few_points(operands) ||
-         weights_per_row(shape, layout, length) <= mix::few_weights(operands) * cut.places.columns;
+  if (operands != layer::Operands::halves && length >= layer::kLongRow && (few || many)) return false;
+  return shape.items * std::max(shape.inputs, shape.outputs) * length <= layer::few_points(operands) ||
+         weights_per_row(shape, layout, length) <= layer::few_weights(operands) * cut.places.columns;
 }
 
 Shape there_of(const Spectral& p, std::int64_t channels) {
@@ -156,29 +156,29 @@ Shape there_of(const Spectral& p, std::int64_t channels) {
 }
 }  // namespace
 
-int table_bytes(const mix::Layout& layout, int length, int tiles) {
-  return 512 * mix::Layout::table_vectors(mix::part_of(length), layout.step, tiles);
+int table_bytes(const layer::Layout& layout, int length, int tiles) {
+  return 512 * layer::Layout::table_vectors(layer::part_of(length), layout.step, tiles);
 }
-void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies, int tiles) {
-  a.length = length, a.part = mix::part_of(length), a.quarters = mix::is_folded_twice(length);
+void give_axis(layer::AxisArguments& a, const layer::Layout& layout, int length, int frequencies, int tiles) {
+  a.length = length, a.part = layer::part_of(length), a.quarters = layer::is_folded_twice(length);
   a.frequencies = frequencies, a.table_tiles = tiles;
-  a.point_groups = groups_of_points(layout, mix::Layout::tiles_of_points(a.part, layout.step));
+  a.point_groups = groups_of_points(layout, layer::Layout::tiles_of_points(a.part, layout.step));
 }
-int groups_of_points(const mix::Layout& layout, int tiles) {
+int groups_of_points(const layer::Layout& layout, int tiles) {
   return static_cast<int>(ratio_up(tiles, layout.point_tiles));
 }
-bool is_aligned(const mix::Layout& layout, int length, std::initializer_list<const void*> rows) {
+bool is_aligned(const layer::Layout& layout, int length, std::initializer_list<const void*> rows) {
   return length % (4 * layout.lane_points) == 0 && std::ranges::all_of(rows, [&](const void* row) {
            return reinterpret_cast<std::uintptr_t>(row) % (4 * layout.words) == 0;
          });
 }
-KernelId id_of(const mix::Choice& choice) { return {mix::Family::name, choice.line, choice.instance}; }
-void fit(const Machine& machine, const mix::Choice& choice) {
+KernelId id_of(const layer::Choice& choice) { return {layer::Family::name, choice.line, choice.instance}; }
+void fit(const Machine& machine, const layer::Choice& choice) {
   // A device keeps one limit for a kernel: that of a plan for fewer channels is not to undercut another plan's.
   machine.concurrent_blocks(id_of(choice), Path::threads, choice.layout().threads, machine.device().block_bytes);
 }
 
-Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, const Cut& cut,
+Pass::Pass(const Spectral& p, const Shape& shape, const layer::Choice& choice, const Cut& cut,
            const std::string& description)
     : problem_(p),
       shape_(shape),
@@ -188,7 +188,7 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
       description_(text(description, ", ", choice.name())) {
   const std::size_t last = p.lengths.size() - 1;
   if (layout_.from_samples || layout_.to_samples) {
-    mix::Tables tables = mix::make_tables(layout_, p.lengths[last], kept_on_axis(p, last), cut.table_tiles());
+    layer::Tables tables = layer::make_tables(layout_, p.lengths[last], kept_on_axis(p, last), cut.table_tiles());
     words_ = std::move(tables.words), inverse_at_ = tables.inverse_at, scale_ = tables.scale;
   }
   matrix_at_ = std::ssize(words_);
@@ -196,9 +196,9 @@ Pass::Pass(const Spectral& p, const Shape& shape, const mix::Choice& choice, con
   const int length = p.lengths[0];
   const std::vector<int> frequencies = kept_on_axis(p, 0);
   const bool there = shape.factor == Factor::axis_there;
-  const auto matrix = mix::arrange(layout_, shape.outputs, shape.inputs, [&](int output, int input) {
+  const auto matrix = layer::arrange(layout_, shape.outputs, shape.inputs, [&](int output, int input) {
     const int k = frequencies[there ? output : input], n = there ? input : output;
-    return there ? mix::scale_of(length) * root(length, std::int64_t{k} * n) : root(length, -std::int64_t{k} * n);
+    return there ? layer::scale_of(length) * root(length, std::int64_t{k} * n) : root(length, -std::int64_t{k} * n);
   });
   words_.insert(words_.end(), matrix.begin(), matrix.end());
 }
@@ -207,8 +207,8 @@ std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Devi
                                const std::string& description) {
   const int length = p.lengths.back();
   for (const bool in_cluster : {true, false}) {
-    const mix::Choice choice = choose(p, shape, in_cluster);
-    const mix::Layout layout = choice.layout();
+    const layer::Choice choice = choose(p, shape, in_cluster);
+    const layer::Layout layout = choice.layout();
     const auto made = cut(shape, layout, length, device);
     if (layout.in_cluster && (!made || made->places.shares == 1)) continue;
     if (!made || (shape.stage == Stage::layer && !is_in_one(shape, layout, *made, length, device))) break;
@@ -217,7 +217,7 @@ std::optional<Pass> Pass::make(const Spectral& p, const Shape& shape, const Devi
   return std::nullopt;
 }
 
-Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
+Launch Pass::launch(const Machine& machine, layer::Arguments a, std::span<const std::uint32_t> constants,
                     std::initializer_list<Region> regions) const {
   a.forward = constants.data(), a.inverse = constants.data() + inverse_at_;
   if (shape_.has_own_matrix()) a.weights = constants.data() + matrix_at_;
@@ -229,7 +229,7 @@ Launch Pass::launch(const Machine& machine, mix::Arguments a, std::span<const st
   a.scale = static_cast<float>(scale_);
   if (problem_.lengths.size() == 2) {
     const int length = problem_.lengths[0];
-    a.scale = static_cast<float>(scale_ / (mix::scale_of(length) * length));
+    a.scale = static_cast<float>(scale_ / (layer::scale_of(length) * length));
   }
   a.places = cut_.places;
   a.units = static_cast<int>(cut_.units(a.batch));
@@ -261,7 +261,7 @@ Pass make_pass(const Spectral& p, const Shape& shape, const Device& device, cons
 }
 
 std::int64_t matrices_of(const Spectral& p) { return p.shared ? 1 : kept_count(p); }
-std::int64_t weight_bytes(const Spectral& p, const mix::Layout& layout) {
+std::int64_t weight_bytes(const Spectral& p, const layer::Layout& layout) {
   return 1024 * matrices_of(p) * ratio_up(p.outputs, 16) * ratio_up(p.inputs, 16) * layout.steps_of_tile;
 }
 int kept(const Spectral& p, std::size_t axis) { return static_cast<int>(kept_on_axis(p, axis).size()); }
@@ -275,7 +275,7 @@ Launch There::launch(const Machine& machine, std::span<const std::uint32_t> cons
   const Field field{problem_, channels_, batch};
   const Workspace workspace{problem_, channels_};
   const bool planes = problem_.lengths.size() == 2;
-  mix::Arguments a{};
+  layer::Arguments a{};
   a.u = static_cast<const std::byte*>(samples) + field.offset(first);
   a.u_rows = planes ? field.planes() : field.rows();
   a.inner = inner_items(problem_, count);

@@ -1,4 +1,4 @@
-// Passes of spectral layers: launches of the kernels of families/mix, as far as they are known before a call.
+// Passes of spectral layers: launches of the kernels of families/layer, as far as they are known before a call.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/families/mix/family.hpp"
+#include "kernels/families/layer/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/program.hpp"
@@ -20,7 +20,7 @@ enum class Factor { none, weights, axis_there, axis_back };
 
 // What a launch does, whatever the batch of a call.
 struct Shape {
-  mix::Stage stage;
+  layer::Stage stage;
   Factor factor;
   std::int64_t items;  // of a call, at most
   int inputs, outputs, frequencies;
@@ -29,7 +29,7 @@ struct Shape {
 
 // How an item is shared out among blocks: into as few slices as shared memory and multiprocessors allow.
 struct Cut {
-  mix::Places places;
+  layer::Places places;
   int frequency_slices, channel_slices;
   int blocks;  // that run at once
   int slices() const { return frequency_slices * channel_slices; }
@@ -39,27 +39,27 @@ struct Cut {
 };
 
 // Bytes of a table, there or back, of an axis of so many points and tiles of frequencies.
-int table_bytes(const mix::Layout& layout, int length, int tiles);
+int table_bytes(const layer::Layout& layout, int length, int tiles);
 
 // Where warps outnumber the tasks of a transform they share out the points, if `add` finds room for sums of all parts
 // but the first: it is given a place and bytes.
 template <class Add>
-void place_parts(mix::Places& places, const mix::Layout& layout, int tasks, int length, const Add& add) {
-  const int parts = std::min(layout.tuning.warps / tasks, mix::Layout::steps_of(mix::part_of(length), layout.step));
+void place_parts(layer::Places& places, const layer::Layout& layout, int tasks, int length, const Add& add) {
+  const int parts = std::min(layout.tuning.warps / tasks, layer::Layout::steps_of(layer::part_of(length), layout.step));
   if (!layout.in_parts || parts < 2) return;
   add(places.parts_at, parts * tasks * layout.tuning.tiles * 1024);
   if (places.parts_at >= 0) places.parts = parts;
 }
 
 // What a kernel has to know of an axis. The table has so many tiles of its kept frequencies.
-void give_axis(mix::AxisArguments& a, const mix::Layout& layout, int length, int frequencies, int tiles);
+void give_axis(layer::AxisArguments& a, const layer::Layout& layout, int length, int frequencies, int tiles);
 // Of tiles of points, what warps make at once.
-int groups_of_points(const mix::Layout& layout, int tiles);
+int groups_of_points(const layer::Layout& layout, int tiles);
 // Whether lanes read and write their points of such rows in one access each.
-bool is_aligned(const mix::Layout& layout, int length, std::initializer_list<const void*> rows);
+bool is_aligned(const layer::Layout& layout, int length, std::initializer_list<const void*> rows);
 
-KernelId id_of(const mix::Choice& choice);
-void fit(const Machine& machine, const mix::Choice& choice);
+KernelId id_of(const layer::Choice& choice);
+void fit(const Machine& machine, const layer::Choice& choice);
 
 class Pass {
  public:
@@ -68,23 +68,23 @@ class Pass {
   static std::optional<Pass> make(const Spectral& problem, const Shape& shape, const Device& device,
                                   const std::string& description);
 
-  const mix::Choice& choice() const { return choice_; }
-  const mix::Layout& layout() const { return layout_; }
+  const layer::Choice& choice() const { return choice_; }
+  const layer::Layout& layout() const { return layout_; }
   int shared_bytes() const { return cut_.places.bytes; }
   const std::vector<std::uint32_t>& words() const { return words_; }
   void fit(const Machine& machine) const { spectral::fit(machine, choice_); }
 
   // Of arrays, rows and items in `a`. Weights are the case's, unless the pass has its own matrix.
-  Launch launch(const Machine& machine, mix::Arguments a, std::span<const std::uint32_t> constants,
+  Launch launch(const Machine& machine, layer::Arguments a, std::span<const std::uint32_t> constants,
                 std::initializer_list<Region> regions) const;
 
  private:
-  Pass(const Spectral& problem, const Shape& shape, const mix::Choice& choice, const Cut& cut,
+  Pass(const Spectral& problem, const Shape& shape, const layer::Choice& choice, const Cut& cut,
        const std::string& description);
   Spectral problem_;
   Shape shape_;
-  mix::Choice choice_;
-  mix::Layout layout_;
+  layer::Choice choice_;
+  layer::Layout layout_;
   Cut cut_;
   std::string description_;
   std::vector<std::uint32_t> words_;  // tables, then the pass's own matrix
@@ -96,7 +96,7 @@ Pass make_pass(const Spectral& problem, const Shape& shape, const Device& device
 
 // Matrices of weights, and their bytes in the order of fragments; frequencies kept on an axis.
 std::int64_t matrices_of(const Spectral& problem);
-std::int64_t weight_bytes(const Spectral& problem, const mix::Layout& layout);
+std::int64_t weight_bytes(const Spectral& problem, const layer::Layout& layout);
 int kept(const Spectral& problem, std::size_t axis);
 // Items of a call of so many: a channel-major field's are not its first extent, so that a call has all of them.
 inline std::int64_t batch_of(const Spectral& problem, std::int64_t of_call) {
@@ -112,14 +112,14 @@ struct Field {
   std::int64_t channels, batch;
   std::int64_t plane() const { return points_of_row(p); }
   std::int64_t bytes() const { return danaus::bytes(p.dtype) * (p.complex ? 2 : 1) * plane() * channels * batch; }
-  mix::Rows rows() const {
-    return p.channel_major ? mix::Rows{0, plane(), plane() * batch} : mix::Rows{0, plane() * channels, plane()};
+  layer::Rows rows() const {
+    return p.channel_major ? layer::Rows{0, plane(), plane() * batch} : layer::Rows{0, plane() * channels, plane()};
   }
-  mix::Rows planes() const {
+  layer::Rows planes() const {
     const std::int64_t row = p.lengths.back();
-    return p.channel_major ? mix::Rows{plane() * batch, plane(), row} : mix::Rows{0, plane(), row};
+    return p.channel_major ? layer::Rows{plane() * batch, plane(), row} : layer::Rows{0, plane(), row};
   }
-  mix::Rows rows_of_planes() const { return {rows().item, p.lengths.back(), rows().channel}; }
+  layer::Rows rows_of_planes() const { return {rows().item, p.lengths.back(), rows().channel}; }
   // In bytes, to an item.
   std::int64_t offset(std::int64_t item) const {
     return item * (p.channel_major ? 1 : channels) * plane() * danaus::bytes(p.dtype) * (p.complex ? 2 : 1);
@@ -138,11 +138,11 @@ struct Workspace {
   std::int64_t bytes(std::int64_t items) const {
     return (items * channels * row() * number_bytes(p) + 255) / 256 * 256;
   }
-  mix::Spectra by_channels(void* data, std::int64_t items) const {
+  layer::Spectra by_channels(void* data, std::int64_t items) const {
     return {static_cast<std::uint32_t*>(data), p.channel_major ? row() : channels * row(),
             p.channel_major ? items * row() : row(), true};
   }
-  mix::Spectra by_planes(void* data) const {
+  layer::Spectra by_planes(void* data) const {
     const int inner = kept(p, p.lengths.size() - 1);
     return {static_cast<std::uint32_t*>(data), row(), inner, inner % 2 == 0};
   }

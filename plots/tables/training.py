@@ -26,7 +26,7 @@ def first_word(name):
 
 def is_at_once(name):
     """Whether a kernel that sums over the batch makes gradients of rows too."""
-    return " correlate_" in name and first_word(name) != "dk"
+    return "_gradient" in name and first_word(name) != "dk"
 
 
 def parts_of(row):

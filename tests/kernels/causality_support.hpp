@@ -39,7 +39,7 @@ struct Property {
 inline Property property_of(const Variant& v, const Case& asked) {
   const Spread spread = spread_of(v);
   const Promise promise = promise_of(asked, v, Device());
-  const bool keeps_bits = spread == Spread::reach || v.family == "mix";
+  const bool keeps_bits = spread == Spread::reach || v.family == "layer";
   return {keeps_bits ? Kept::bits : Kept::value, spread, spread == Spread::reach ? promise.nonfinite_reach : 0,
           promise.shared_rows};
 }
@@ -276,20 +276,20 @@ inline constexpr CausalityCase kCausalityCases[] = {
     {"direct", "shortconvgrad_f16_causal_k3_l300_b3_h9_bias_channelslast"},
     {"direct", "shortconvgrad_bf16_same_k5_l300_b3_h8_channelslast"},
     {"short_filter", "shortconv_bf16_causal_k20_l300_b3_h2"},
-    {"correlate_short", "shortconvgrad_bf16_causal_k64_l600_b3_h2_bias"},
-    {"correlate_short", "shortconvgrad_f16_same_k16_l300_b3_h2"},
-    {"correlate_short", "shortconvgrad_f16_causal_k20_l300_b3_h9_bias_pregate_postgate_channelslast"},
-    {"correlate_short", "shortconvgrad_bf16_causal_k256_l700_b2_h8_channelslast"},
+    {"short_gradient", "shortconvgrad_bf16_causal_k64_l600_b3_h2_bias"},
+    {"short_gradient", "shortconvgrad_f16_same_k16_l300_b3_h2"},
+    {"short_gradient", "shortconvgrad_f16_causal_k20_l300_b3_h9_bias_pregate_postgate_channelslast"},
+    {"short_gradient", "shortconvgrad_bf16_causal_k256_l700_b2_h8_channelslast"},
     {"state", "ssmconv_f16_s10_l300_b3_h2_initial_final"},
     {"state", "ssmconv_bf16_s1_l2100_b3_h2"},
     {"state", "ssmconv_f16_s64_l300_b50_h2_final"},
     {"state", "ssmconv_bf16_s64_l248_b64_h2"},
     {"state", "ssmconv_f16_s200_l152_b3_h2"},
     {"state", "ssmconv_f16_s4_l20_b3_h2"},
-    {"mix", "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"},
-    {"mix", "spectral_f16_complex_b3_c16x5_l64_m64_shared"},
-    {"mix", "spectral_f32_tf32_complex_b3_c4x4_l16x16_m4x4_shared"},
-    {"correlate_mix", "spectralgrad_f32_tf32_complex_b3_c4x4_l32_m8"},
+    {"layer", "spectral_f32_tf32_complex_b20_c16x20_l32_m8_shared"},
+    {"layer", "spectral_f16_complex_b3_c16x5_l64_m64_shared"},
+    {"layer", "spectral_f32_tf32_complex_b3_c4x4_l16x16_m4x4_shared"},
+    {"layer_gradient", "spectralgrad_f32_tf32_complex_b3_c4x4_l32_m8"},
     {"chain", "fftconv_bf16_causal_l300_b3_h2_pregate_postgate"},
     {"exchange", "fftconv_f16_causal_l4000_k100_b3_h2"},
     {"pieces", "fftconv_f16_causal_l3000_k100_b3_h2_n512"},
@@ -299,9 +299,9 @@ inline constexpr CausalityCase kCausalityCases[] = {
     {"mask", "fftconv_f16_circular_l49152_b2_h1_keep0to63", true},
     {"cluster", "fftconv_f16_circular_l65536_b2_h1", true},
     {"cluster", "fftconv_bf16_causal_l65536_b2_h1", true},
-    {"correlate_chain", "fftconvgrad_bf16_causal_l300_b3_h2"},
-    {"correlate_chain", "fftconvgrad_f16_circular_l256_b3_h2"},
-    {"correlate_exchange", "fftconvgrad_f16_causal_l1000_b3_h2"},
+    {"chain_gradient", "fftconvgrad_bf16_causal_l300_b3_h2"},
+    {"chain_gradient", "fftconvgrad_f16_circular_l256_b3_h2"},
+    {"exchange_gradient", "fftconvgrad_f16_causal_l1000_b3_h2"},
     {"taps", "fftconvstep_bf16_circular_l512_b3_h2"},
     {"rescaled", "fftconv_f16_causal_l49000_b2_h1", true},
     {"rescaled", "fftconvgrad_f16_circular_l256_b3_h2_pregate_postgate"},

@@ -89,14 +89,14 @@ TEST(ProgramWork, AWarpTakesATurnForEachItem) {
   EXPECT_EQ(turns_of("fftconv_f16_circular_l4096_b6_h4", "exchange"), 6 / 2 * 4 * 4) << "pairs, of four warps each";
   EXPECT_EQ(turns_of("fftconv_f16_circular_l4096_b5_h4", "exchange"), 6 / 2 * 4 * 4) << "half of the last is empty";
   EXPECT_EQ(turns_of("fftconv_f16_causal_l512_b6_h4", "chain"), 6 * 4) << "rows, each of a warp's own";
-  EXPECT_EQ(turns_of("fftconvgrad_f16_circular_l256_b40_h8", "correlate_chain"), 40 / 2 * 8);
+  EXPECT_EQ(turns_of("fftconvgrad_f16_circular_l256_b40_h8", "chain_gradient"), 40 / 2 * 8);
   for (const auto& [few, twice, family] :
        {std::array{"fftconv_f16_circular_l65536_b8_h4", "fftconv_f16_circular_l65536_b16_h4", "cluster"},
         std::array{"fftconv_bf16_circular_l49152_b8_h1", "fftconv_bf16_circular_l49152_b16_h1", "outer"},
-        std::array{"fftconvgrad_f16_causal_l16384_b5_h2", "fftconvgrad_f16_causal_l16384_b10_h2", "correlate_exchange"},
+        std::array{"fftconvgrad_f16_causal_l16384_b5_h2", "fftconvgrad_f16_causal_l16384_b10_h2", "exchange_gradient"},
         std::array{"ssmconv_f16_s10_l4096_b200_h2", "ssmconv_f16_s10_l8192_b200_h2", "state"},
         std::array{"spectral_f32_tf32_complex_b16_c16x16_l64_m16_shared",
-                   "spectral_f32_tf32_complex_b32_c16x16_l64_m16_shared", "mix"}}) {
+                   "spectral_f32_tf32_complex_b32_c16x16_l64_m16_shared", "layer"}}) {
     EXPECT_GT(turns_of(few, family), 0) << few;
     EXPECT_EQ(turns_of(twice, family), 2 * turns_of(few, family)) << few;
   }
@@ -109,7 +109,7 @@ TEST(ProgramWork, LayersGoFromPhaseToPhaseTeamsWithPointsOnTheirWay) {
   for (const char* token : {kInTeams, kOneItem, kReal}) {
     const std::vector<LaunchWork> launches = count_program(parse_case(token), {}).launches;
     const LaunchWork &weights = launches.front(), &layer = launches.back();
-    EXPECT_EQ(layer.id.family, "mix") << token;
+    EXPECT_EQ(layer.id.family, "layer") << token;
     EXPECT_TRUE(layer.phased) << token;
     EXPECT_GT(layer.waits, 0) << token;
     EXPECT_EQ(layer.ahead, token == kInTeams) << token;

@@ -291,8 +291,8 @@ class ClassTest(unittest.TestCase):
                 self.program("fftconv_f16_circular_l65536_b64_h192", "cluster_64x1024", 100, 80),
                 self.program("fftconvgrad_f16_circular_l1024_b64_h768", "exchange_64x16", 100, 70),
                 self.program("shortconv_bf16_causal_k4_l1024_b64_h768", "direct_4", 100, 60),
-                self.program(layer.format(1024), "mix_f32", 100, 120, batch=1024),
-                self.program(layer.format(16), "mix_f32", 100, 150, batch=16)]
+                self.program(layer.format(1024), "layer_f32", 100, 120, batch=1024),
+                self.program(layer.format(16), "layer_f32", 100, 150, batch=16)]
 
     def test_every_row_has_a_class_with_figures_of_its_own(self):
         found = evaluate(self.rows(), "type")  # of one type, so nothing is fitted
@@ -308,7 +308,7 @@ class ClassTest(unittest.TestCase):
 
     def test_rows_of_programs_are_in_every_split(self):
         found = {split: list(evaluate(self.rows(), split).fits) for split in evaluation.SPLITS}
-        self.assertEqual(found["algorithm"], [("a kernel", 2), ("cluster", 0), ("direct", 0), ("exchange", 0), ("mix", 0)])
+        self.assertEqual(found["algorithm"], [("a kernel", 2), ("cluster", 0), ("direct", 0), ("exchange", 0), ("layer", 0)])
         self.assertEqual(found["operation"], ["fftconv", "fftconvgrad", "shortconv", "spectral"])
         self.assertEqual(found["batch"], [16, 64, 1024])
         self.assertEqual(found["mode"], ["", "causal", "circular"])

@@ -99,7 +99,7 @@ def measured_rows():
 
 def step_row(case="fftconvstep_f16_circular_l1024_b64_h768", us=50):
     """Parts of 5, 10, 20, 20 and 5 us; the floor is 10 us."""
-    parts = {"filter": 5, "y": 10, "du": 20, "dk correlate_chain": 20, "dk taps": 5}
+    parts = {"filter": 5, "y": 10, "du": 20, "dk chain_gradient": 20, "dk taps": 5}
     row = bench_row(case, "kernel", us)
     series = row["time_us"]["burst_cold"]
     return {**row, "parts_us": {name: {**series, "median": time} for name, time in parts.items()},

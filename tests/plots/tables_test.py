@@ -273,13 +273,13 @@ class TrainingTest(unittest.TestCase):
 
     def test_gradients_that_one_kernel_makes_are_one_part(self):
         series = {"median": 7}
-        row = {"parts_us": {"filter": series, "y": series, "du+dpregate+dpostgate correlate_chain": series,
+        row = {"parts_us": {"filter": series, "y": series, "du+dpregate+dpostgate chain_gradient": series,
                             "dk taps": series}}
         self.assertEqual(list(training.parts_of(row)),
                          ["filter's transform", "forward", "gradients and sums at once", "dk's inverse"])
-        row["parts_us"] = {"du correlate_chain": series, "dk taps": series}
+        row["parts_us"] = {"du chain_gradient": series, "dk taps": series}
         self.assertEqual(list(training.parts_of(row)), ["gradients and sums at once", "dk's inverse"])
-        row["parts_us"] = {"du": series, "dk correlate_exchange": series}
+        row["parts_us"] = {"du": series, "dk exchange_gradient": series}
         self.assertEqual(list(training.parts_of(row)), ["du", "sums over the batch"])
 
     def test_a_step_s_peers_hold_the_filter_s_transform(self):

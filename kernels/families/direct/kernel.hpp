@@ -10,7 +10,7 @@
 //            through a ring of the warp's own; of gates, and of u beside dy, too
 // types      fp32; rounded are y and products with the pregate
 // order      of a sum: along the runs of a part, then along the batch, lane by lane; then the parts
-//            (correlate_short). It repeats bit by bit
+//            (short_gradient). It repeats bit by bit
 // error      relative L2 at most u sqrt(1 + gates); of sums 2^-24 for each of a part's additions
 // reference  reference/short/direct.hpp   test   tests/kernels/short_test.cpp
 #pragma once

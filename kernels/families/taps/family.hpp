@@ -19,7 +19,7 @@ struct Family {
   using Arguments = taps::Arguments;
   static constexpr std::size_t line_count = kLines.size();
 
-  // Those of the sizes that sums have, which correlate_* leave, or half of them.
+  // Those of the sizes that sums have, which chain_gradient and exchange_gradient leave, or half of them.
   static constexpr Instances<Family> instances(std::size_t line) {
     const spectrum::Line& l = kLines[line];
     const bool has_sums = l.points >= 256 && l.points != 384;

@@ -12,7 +12,7 @@ using spectrum::Layout;
 using spectrum::Tuning;
 
 struct Arguments {
-  const float* sums;             // [P, rows, R M]: what correlate_* leaves; of the outer pass null
+  const float* sums;             // [P, rows, R M], of a gradient's kernel; of the outer pass null
   float* rows;                   // [H, N1, N2] complex fp32 of a long convolution, between its two passes, or null
   float* dk;                     // [H, K]
   const std::uint32_t* entries;  // [R, M]: of frequency k + j M, where the sum is, and k in the upper half

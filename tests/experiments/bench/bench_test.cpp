@@ -377,12 +377,12 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
     return names;
   };
   EXPECT_THAT(names("fftconv_f16_causal_l300_b2_h2"), ElementsAre("filter", "y"));
-  EXPECT_THAT(names("spectralgrad_f32_tf32_b9_c3x5_l64_m8"), ElementsAre("filter", "du", "dw mix", "dw correlate_mix"));
+  EXPECT_THAT(names("spectralgrad_f32_tf32_b9_c3x5_l64_m8"), ElementsAre("filter", "du", "dw layer", "dw layer_gradient"));
   EXPECT_THAT(names("fftconvstep_f16_circular_l512_b2_h2_pregate_postgate"),
-              ElementsAre("filter", "y", "du+dpregate+dpostgate correlate_chain", "dk taps",
+              ElementsAre("filter", "y", "du+dpregate+dpostgate chain_gradient", "dk taps",
                           "du+dpregate+dpostgate+dk rescaled"));
   EXPECT_THAT(names("fftconvgrad_f16_causal_l300_b2_h2_pregate_postgate"),
-              ElementsAre("filter", "du", "dpregate", "dpostgate", "dk correlate_chain", "dk taps", "dk rescaled"));
+              ElementsAre("filter", "du", "dpregate", "dpostgate", "dk chain_gradient", "dk taps", "dk rescaled"));
   EXPECT_THAT(names("spectral_f32_b2_c3x5_l64_m8"), ElementsAre("filter", "y"));
   EXPECT_THAT(names("spectral_f32_tf32_complex_b2_c3x5_l32x16_m8x4_shared"), ElementsAre("filter", "y"));
   EXPECT_THAT(names("shortconvgrad_f16_causal_k4_l64_b2_h3_postgate"), ElementsAre("filter", "du", "dpostgate", "dk"));

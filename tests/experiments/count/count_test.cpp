@@ -87,8 +87,8 @@ TEST(Count, ProgramsOfSeveralLaunchesLaunchByLaunch) {
   std::istringstream lines(ran.out);
   std::string line;
   for (const std::vector<const char*>& kernels :
-       {std::vector{"spectrum", "exchange", "correlate_exchange", "taps", "rescaled"},
-        std::vector{"mix", "mix", "mix", "mix"}}) {
+       {std::vector{"spectrum", "exchange", "exchange_gradient", "taps", "rescaled"},
+        std::vector{"layer", "layer", "layer", "layer"}}) {
     std::getline(lines, line);
     const Json row = Json::parse(line);
     ASSERT_EQ(row.at("launches").size(), kernels.size()) << line;
@@ -99,7 +99,7 @@ TEST(Count, ProgramsOfSeveralLaunchesLaunchByLaunch) {
     EXPECT_GT(row.at("sums").at("execute").at("global_load_sectors"), 0);
   }
   const Ran printed = run({"count", "--case", "fftconvgrad_f16_circular_l1024_b5_h6"});
-  EXPECT_THAT(printed.out, HasSubstr("correlate_exchange"));
+  EXPECT_THAT(printed.out, HasSubstr("exchange_gradient"));
   EXPECT_THAT(printed.out, HasSubstr("mma f16acc"));
 }
 
