@@ -7,12 +7,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # What kernels and model see of reference/: what is asked, and not the truth.
 ASKED = re.compile(r"reference/(basics|file_name|limits|operation|promise|spelling|convolution/mask)\.hpp|reference/(\w+)/\2\.hpp")
-ROOMS = ["device", "executor", "tile", "memory", "middle", "families", "plan", "cpu", "cuda"]
+ROOMS = ["device", "executor", "tile", "memory", "product", "families", "plan", "cpu", "cuda"]
 BELOW = {"device": set(), "executor": {"device"}, "tile": {"device"}, "memory": {"device", "tile"},
-         "middle": {"device", "tile", "memory"}, "families": {"device", "tile", "memory", "middle"},
-         "plan": {"device", "tile", "memory", "middle", "families"},
-         "cpu": {"device", "executor", "tile", "memory", "middle", "families", "plan"},
-         "cuda": {"device", "tile", "memory", "middle", "families", "plan"}}
+         "product": {"device", "tile", "memory"}, "families": {"device", "tile", "memory", "product"},
+         "plan": {"device", "tile", "memory", "product", "families"},
+         "cpu": {"device", "executor", "tile", "memory", "product", "families", "plan"},
+         "cuda": {"device", "tile", "memory", "product", "families", "plan"}}
 # Rooms of experiments/, each of which knows only those before it.
 ORDER = ("cli io arithmetic operations timing methods code count predict explore verify bench calibrate decode convolve "
          "fields random record commands").split()

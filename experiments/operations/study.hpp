@@ -60,8 +60,9 @@ class Draw {
 struct StudiedOperation {
   std::string_view word;
   Case (*draw)(Draw& draw);
-  std::string (*families)();  // of the kernels that a plan may run, those that prepare among them: "layer, layer_gradient"
-  bool of_layers = false;     // whose arrays share an offset
+  std::string (
+      *families)();        // of the kernels that a plan may run, those that prepare among them: "layer, layer_gradient"
+  bool of_layers = false;  // whose arrays share an offset
 };
 
 // Cases that danaus verify judges by default, and what they are there to vary.

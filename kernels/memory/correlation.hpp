@@ -33,8 +33,8 @@ struct CorrelationArguments {
   }
 };
 
-// Where the complex number of a slot of the spectrum (middle/slots.hpp) is among the sums: of each vector's halves j 16
-// bytes a lane.
+// Where the complex number of a slot of the spectrum (product/slots.hpp) is among the sums: of each vector's halves j
+// 16 bytes a lane.
 DANAUS_HOST_AND_DEVICE constexpr int sum_index(int slot) {
   return slot / 128 * 128 + slot / 2 % 2 * 64 + slot / 4 % 32 * 2 + slot % 2;
 }

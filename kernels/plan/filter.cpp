@@ -4,10 +4,10 @@
 
 #include "kernels/families/mask/family.hpp"
 #include "kernels/families/spectrum/family.hpp"
-#include "kernels/middle/slots.hpp"
 #include "kernels/plan/chunks.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/machine.hpp"
+#include "kernels/product/slots.hpp"
 
 namespace danaus {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "kernels/middle/slots.hpp"
+#include "kernels/product/slots.hpp"
 
 namespace danaus {
 

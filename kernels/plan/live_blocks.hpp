@@ -44,7 +44,7 @@ int live_rows(std::int64_t samples, std::span<const int> factors);
 // as instructions take them together: an instruction whose results are all dead is left out, and so are the loads and
 // stores of rows that only such instructions read.
 struct LivePart {
-  std::vector<std::uint32_t> marks;            // that the kernel reads behind its constants (middle/slots.hpp)
+  std::vector<std::uint32_t> marks;            // that the kernel reads behind its constants (product/slots.hpp)
   std::int64_t pieces = 0, pieces_of_all = 0;  // of a channel's spectrum: 16 bytes, four numbers
   std::int64_t most_pieces = 0;                // Variant::most_pieces()
   std::int64_t blocks = 0, blocks_of_all = 0;  // Variant::live_block()

@@ -5,9 +5,9 @@
 #include <limits>
 #include <optional>
 
-#include "kernels/families/short_gradient/family.hpp"
 #include "kernels/families/direct/family.hpp"
 #include "kernels/families/short_filter/family.hpp"
+#include "kernels/families/short_gradient/family.hpp"
 #include "kernels/families/toeplitz/family.hpp"
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"

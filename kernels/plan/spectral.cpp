@@ -222,7 +222,8 @@ class Layer final : public LayerStep {
     Region between = of_y;
     if (passes_.size() == 3) {
       auto* const rows = y_spectra + outputs().bytes(count);
-      const layer::Spectra to_rows{reinterpret_cast<std::uint32_t*>(rows), p.lengths[0] * plane_row(), plane_row(), true};
+      const layer::Spectra to_rows{reinterpret_cast<std::uint32_t*>(rows), p.lengths[0] * plane_row(), plane_row(),
+                                   true};
       between = {"rows of spectra", rows, plane_bytes(count), true, false};
       layer::Arguments axis = back;
       axis.to = to_rows;

@@ -86,8 +86,8 @@ std::optional<FilterCut> cut(const Spectral& p, const layer::Layout& layout, con
 class Filter {
  public:
   static std::optional<Filter> make(const Spectral& p, const Device& device, const std::string& description) {
-    const layer::Choice choice =
-        layer::choose(p, Stage::filter, layer::Product::none, {p.batch * p.outputs, kept(p, 1), p.lengths[0], kept(p, 0)});
+    const layer::Choice choice = layer::choose(p, Stage::filter, layer::Product::none,
+                                               {p.batch * p.outputs, kept(p, 1), p.lengths[0], kept(p, 0)});
     const auto made = cut(p, choice.layout(), device);
     if (!made) return std::nullopt;
     return Filter(p, choice, *made, description);

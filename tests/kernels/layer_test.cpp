@@ -1,9 +1,10 @@
 // Spectral layers by their kernels, through a plan on the executor, against the truth in double.
+#include "reference/spectral/layer.hpp"
+
 #include <algorithm>
 
 #include "kernels/executor/aligned.hpp"
 #include "reference/half.hpp"
-#include "reference/spectral/layer.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/truth.hpp"
 #include "tests/kernels/fields.hpp"

@@ -13,7 +13,7 @@
 #include "kernels/families/pieces/kernel.hpp"
 #include "kernels/memory/divisor.hpp"
 #include "kernels/memory/rows.hpp"
-#include "kernels/middle/multiply.hpp"
+#include "kernels/product/multiply.hpp"
 #include "tests/kernels/executor_support.hpp"
 
 namespace danaus {

@@ -204,8 +204,7 @@ TEST(ShortKernels, HaveGradientsInOnePass) {
     SCOPED_TRACE(token);
     const host::Counters c = count(token.c_str(), "direct");
     EXPECT_EQ(c.fp32_operations, kSamples * (2 * kTaps + 1));
-    EXPECT_EQ(count(token.c_str(), "toeplitz").fp32_operations + count(token.c_str(), "short_gradient").mma_f32acc,
-              0u);
+    EXPECT_EQ(count(token.c_str(), "toeplitz").fp32_operations + count(token.c_str(), "short_gradient").mma_f32acc, 0u);
     EXPECT_EQ(c.shared_conflicts, 0u);
     EXPECT_GE(c.global_store_sectors, kSectors);
     EXPECT_LE(c.global_store_sectors, kSectors + runs * kSums);

@@ -194,7 +194,7 @@ class CufftCublas final : public Runner {
   std::string variant() const override { return tf32_ ? "cgemm_tf32" : "cgemm_f32"; }
   std::int64_t fft_size() const override { return points_of_row(p_); }
   double bound(std::string_view output) const override {
-    return baseline_bound(tf32_ ? Contender::cufft_cublas_tf32 : Contender::cufft_cublas_f32, p_, output);
+    return baseline_bound(tf32_ ? Baseline::cufft_cublas_tf32 : Baseline::cufft_cublas_f32, p_, output);
   }
   std::int64_t kept_bytes() const override {
     return static_cast<std::int64_t>(weights_.bytes() + spectrum_.bytes() + kept_.bytes() + mixed_.bytes() +

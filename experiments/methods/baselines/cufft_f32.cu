@@ -55,11 +55,11 @@ __global__ void multiply(const float2* spectrum, const float2* filter, float2* o
 
 class RealRows {
  public:
-  static constexpr Contender kContender = Contender::cufft_f32;
+  static constexpr Baseline kBaseline = Baseline::cufft_f32;
 
   RealRows(const Convolution& p, int spectra)
       : p_(p),
-        n_(baseline_fft_size(kContender, p)),
+        n_(baseline_fft_size(kBaseline, p)),
         rows_(p.batch * p.channels),
         filter_(room_for<float2>(p.channels * points(), "the filter's spectrum")),
         x_(room_for<float>(rows_ * n_, "the samples in fp32")),

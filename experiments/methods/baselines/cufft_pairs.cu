@@ -108,11 +108,11 @@ __global__ void mirror(const float2* half, Complex16<T>* whole, std::int64_t n) 
 
 class PackedPairs {
  public:
-  static constexpr Contender kContender = Contender::cufft_pairs;
+  static constexpr Baseline kBaseline = Baseline::cufft_pairs;
 
   PackedPairs(const Convolution& p, int spectra)
       : p_(p),
-        n_(baseline_fft_size(kContender, p)),
+        n_(baseline_fft_size(kBaseline, p)),
         pairs_((p.batch + 1) / 2),
         rows_(pairs_ * p.channels),
         filter_samples_(room_for<float>(p.channels * n_, "the padded filter")),

@@ -15,7 +15,7 @@ namespace danaus {
 //   inverse(i, stream)                         F^-1 of spectrum i, which is no more
 //   store(i, gate, out, stream)                out = gate * that
 //   correlate(i, j, dk, stream)                dk = F^-1 of the sum over the batch of conj(spectrum i) spectrum j
-//   fft_size(), bytes(), variant(), kContender
+//   fft_size(), bytes(), variant(), kBaseline
 // Of a step the spectrum of w u serves both passes, and the forward result also makes dpostgate.
 template <class Rows>
 class CufftPasses final : public Runner {
@@ -62,7 +62,7 @@ class CufftPasses final : public Runner {
 
   std::string variant() const override { return rows_.variant(); }
   std::int64_t fft_size() const override { return rows_.fft_size(); }
-  double bound(std::string_view output) const override { return baseline_bound(Rows::kContender, asked_, output); }
+  double bound(std::string_view output) const override { return baseline_bound(Rows::kBaseline, asked_, output); }
   std::int64_t kept_bytes() const override { return rows_.bytes(); }
 
  private:

@@ -10,7 +10,7 @@
 // scaling    unitary up to a power of two; the power is in the DFT matrices, the rest in the spectrum
 // steps      radix r over nr | twiddle | DFT16 over n1 | twiddle | DFT16 over n2 | spectrum | and back
 // tile       x[nr][i][j]: rows 8 i + 2t+e, columns 8 j + g of the 16 x 16 block nr
-// sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp); blocks kr without a live frequency
+// sparse     of a masked spectrum a channel keeps live pieces (product/slots.hpp); blocks kr without a live frequency
 //            are left out behind the radix over nr
 // resources  no block barrier; a ring of slabs a warp: layout.hpp
 // error      bound_l2_of_kernel(case, Family::roundings(layout))
@@ -20,7 +20,7 @@
 #include "kernels/families/chain/layout.hpp"
 #include "kernels/memory/scaled_rows.hpp"
 #include "kernels/memory/walks.hpp"
-#include "kernels/middle/multiply.hpp"
+#include "kernels/product/multiply.hpp"
 #include "kernels/tile/radix.hpp"
 #include "kernels/tile/scaled.hpp"
 

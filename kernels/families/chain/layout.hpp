@@ -48,7 +48,7 @@ struct Layout : RowLayout {
   int outer_at = real_at + 2 * real_vectors, outer_vectors = radix > 1 ? 2 * radix : 0;
   int table_vectors = outer_at + outer_vectors;
   bool sparse = key.sparse;
-  int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
+  int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (product/slots.hpp)
   constexpr int live_block(int vector) const { return vector / 2; }  // kr
   int most_pieces = size / 4 / 2;  // it reads marks, 8 bytes of each vector of the spectrum, beside the 512 of these
 

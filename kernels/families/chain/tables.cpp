@@ -2,7 +2,7 @@
 
 #include "kernels/families/chain/family.hpp"
 #include "kernels/families/gains.hpp"
-#include "kernels/middle/slots.hpp"
+#include "kernels/product/slots.hpp"
 #include "kernels/tile/table.hpp"
 
 namespace danaus::chain {

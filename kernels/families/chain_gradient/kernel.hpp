@@ -16,7 +16,7 @@
 #include "kernels/families/chain_gradient/layout.hpp"
 #include "kernels/memory/energies.hpp"
 #include "kernels/memory/gradients.hpp"
-#include "kernels/middle/accumulate.hpp"
+#include "kernels/product/accumulate.hpp"
 
 namespace danaus::chain_gradient::inline DANAUS_BACKEND {
 

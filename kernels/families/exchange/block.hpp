@@ -5,7 +5,7 @@
 #include "kernels/families/exchange/steps.hpp"
 #include "kernels/memory/scaled_rows.hpp"
 #include "kernels/memory/walks.hpp"
-#include "kernels/middle/multiply.hpp"
+#include "kernels/product/multiply.hpp"
 
 namespace danaus::exchange::inline DANAUS_BACKEND {
 

@@ -26,7 +26,7 @@
 //            The spectrum of a block's channel is in registers, or in shared memory (by a bulk copy: while the item
 //            before is on its way back), or read from L2 for every item
 // half       of a real row's spectrum (plain fold) one half of the lines is computed, y is twice the real part
-// sparse     of a masked spectrum a channel keeps live pieces (middle/slots.hpp), and so does shared memory. Of
+// sparse     of a masked spectrum a channel keeps live pieces (product/slots.hpp), and so does shared memory. Of
 //            batches of lines without a live frequency step B makes zeros, and does no more. Step A is as ever: leaving
 //            out rows took it more instructions, of branches and masks, than it saved (16K, B=8: 23 % in all)
 // gates      where samples are read and written: gates.hpp

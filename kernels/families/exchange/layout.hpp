@@ -6,7 +6,7 @@
 
 #include "kernels/memory/division.hpp"
 #include "kernels/memory/layout.hpp"
-#include "kernels/middle/slots.hpp"
+#include "kernels/product/slots.hpp"
 
 namespace danaus::exchange {
 
@@ -136,7 +136,7 @@ struct Layout : RowLayout {
   int unit_at = group_at + 2 * groups;                  // per unit, there and back: DFT8 n2, and
   int unit_vectors = 1 + (radix + 1) / 2;               //   twiddles, two kr a vector
   int table_vectors = unit_at + 2 * units * unit_vectors;
-  int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (middle/slots.hpp)
+  int marks_at = sparse ? 128 * table_vectors : 0;  // in words, behind them: of the spectrum (product/slots.hpp)
 
   // Shared memory: barriers, exponents of the units of step A (bf16), notes, a channel's spectrum, a table for step B,
   // the ring of slabs, the ring of gates. Where one item at a time is between A and A back, the imaginary rows of the
@@ -144,7 +144,7 @@ struct Layout : RowLayout {
   int shared_table = several_groups ? group_at : line_at;  // vectors from here on
   int exponents_begin = 512;
   int notes_begin = exponents_begin + (4 * units + 7) / 8 * 8;  // 8 bytes a warp: memory/walks.hpp
-  int numbers_begin = 1024;  // of a masked spectrum, whose pieces are packed (middle/multiply.hpp)
+  int numbers_begin = 1024;  // of a masked spectrum, whose pieces are packed (product/multiply.hpp)
   int numbers_bytes = sparse ? kNumbersOfVector * live_pairs * slabs + kZeroBytes : 0;
   int spectrum_begin = numbers_begin + (numbers_bytes + 1023) / 1024 * 1024;
   int spectrum_bytes = sparse ? (16 * most_pieces + 1023) / 1024 * 1024 : 4 * spectrum_numbers;

@@ -2,7 +2,7 @@
 
 #include "kernels/families/exchange/family.hpp"
 #include "kernels/families/gains.hpp"
-#include "kernels/middle/slots.hpp"
+#include "kernels/product/slots.hpp"
 #include "kernels/tile/rows64_table.hpp"
 
 namespace danaus::exchange {

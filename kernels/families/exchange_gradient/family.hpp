@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/families/exchange_gradient/tunings.hpp"
 #include "kernels/families/correlator.hpp"
+#include "kernels/families/exchange_gradient/tunings.hpp"
 
 namespace danaus::exchange_gradient {
 

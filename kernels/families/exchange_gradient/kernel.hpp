@@ -30,11 +30,11 @@
 // reference  reference/convolution/gradient.hpp   test   tests/kernels/backward_test.cpp
 #pragma once
 
-#include "kernels/families/exchange_gradient/layout.hpp"
 #include "kernels/families/exchange/kernel.hpp"
+#include "kernels/families/exchange_gradient/layout.hpp"
 #include "kernels/memory/energies.hpp"
 #include "kernels/memory/gradients.hpp"
-#include "kernels/middle/accumulate.hpp"
+#include "kernels/product/accumulate.hpp"
 
 namespace danaus::exchange_gradient::inline DANAUS_BACKEND {
 

@@ -1,5 +1,5 @@
-#include "kernels/families/exchange_gradient/family.hpp"
 #include "kernels/families/exchange/family.hpp"
+#include "kernels/families/exchange_gradient/family.hpp"
 
 namespace danaus::exchange_gradient {
 

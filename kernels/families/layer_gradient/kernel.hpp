@@ -13,8 +13,8 @@
 #pragma once
 
 #include "kernels/device/operations.hpp"
-#include "kernels/families/layer_gradient/layout.hpp"
 #include "kernels/families/layer/operand.hpp"
+#include "kernels/families/layer_gradient/layout.hpp"
 
 namespace danaus::layer_gradient::inline DANAUS_BACKEND {
 

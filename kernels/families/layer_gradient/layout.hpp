@@ -49,8 +49,8 @@ struct Layout {
 
 struct Arguments {
   layer::Spectra u, dy;  // read
-  float* sums;         // [part, input, output, frequency or 1, 2]
-  float* dw;           // [input, output, frequency or 1, 2]
+  float* sums;           // [part, input, output, frequency or 1, 2]
+  float* dw;             // [input, output, frequency or 1, 2]
   int items, inputs, outputs, frequencies;
   int item_parts, part_items;         // parts of the batch
   int frequency_parts, part_groups;   // parts of the frequencies, groups of kFrequencies of each

@@ -28,7 +28,7 @@ struct Layout {
 };
 
 struct Arguments {
-  const std::uint32_t* spectrum;  // [C, N1, N2], in the order of the fused kernel of N2 points (middle/slots.hpp)
+  const std::uint32_t* spectrum;  // [C, N1, N2], in the order of the fused kernel of N2 points (product/slots.hpp)
   const float* factors;           // [C, N1] or null
   std::uint32_t* left;            // [C, R, N2]: of the live rows, times the weights
   float* left_factors;            // [C, R] where there are factors

@@ -13,8 +13,8 @@
 
 #include <array>
 
-#include "kernels/families/short_gradient/layout.hpp"
 #include "kernels/families/kinds.hpp"
+#include "kernels/families/short_gradient/layout.hpp"
 
 namespace danaus::short_gradient {
 

@@ -169,9 +169,9 @@ TEST(Bench, BaselinesSayWhatTheyDoNotCompute) {
 
 TEST(Bench, BaselinesPadWhatIsCausal) {
   const Convolution causal = parse_convolution("fftconv_f16_causal_l1000_k600_b1_h1");
-  EXPECT_EQ(baseline_fft_size(Contender::cufft_f32, causal), 1600);
-  EXPECT_EQ(baseline_fft_size(Contender::cufft_pairs, causal), 2048);
-  EXPECT_EQ(baseline_fft_size(Contender::cufft_f32, parse_convolution("fftconv_f16_circular_l1000_b1_h1")), 1000);
+  EXPECT_EQ(baseline_fft_size(Baseline::cufft_f32, causal), 1600);
+  EXPECT_EQ(baseline_fft_size(Baseline::cufft_pairs, causal), 2048);
+  EXPECT_EQ(baseline_fft_size(Baseline::cufft_f32, parse_convolution("fftconv_f16_circular_l1000_b1_h1")), 1000);
 }
 
 TEST(Bench, NoiseHasUnitVarianceAndNoTrace) {
@@ -377,7 +377,8 @@ TEST(Bench, PartsAreNamedByTheirOutputs) {
     return names;
   };
   EXPECT_THAT(names("fftconv_f16_causal_l300_b2_h2"), ElementsAre("filter", "y"));
-  EXPECT_THAT(names("spectralgrad_f32_tf32_b9_c3x5_l64_m8"), ElementsAre("filter", "du", "dw layer", "dw layer_gradient"));
+  EXPECT_THAT(names("spectralgrad_f32_tf32_b9_c3x5_l64_m8"),
+              ElementsAre("filter", "du", "dw layer", "dw layer_gradient"));
   EXPECT_THAT(names("fftconvstep_f16_circular_l512_b2_h2_pregate_postgate"),
               ElementsAre("filter", "y", "du+dpregate+dpostgate chain_gradient", "dk taps",
                           "du+dpregate+dpostgate+dk rescaled"));

@@ -3,7 +3,7 @@
 
 #include "kernels/device/count_bits.hpp"
 #include "kernels/memory/layout.hpp"
-#include "kernels/middle/slots.hpp"
+#include "kernels/product/slots.hpp"
 #include "kernels/tile/bits.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
