@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/machine.hpp"
 #include "kernels/device/halves.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/plan.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/convolution/terms.hpp"
@@ -16,6 +17,30 @@ namespace {
 constexpr std::byte kPoison{0xff};  // NaN in every type
 constexpr std::int64_t kGuard = 256;
 
+// Where the numbers of an array stand in memory, one after the other or as rows [B, H, L] with strides.
+class NumberPlaces {
+ public:
+  NumberPlaces(const Array& array, const RowStrides& strides) : count_(array.size()), strides_(strides) {
+    if (strides == RowStrides{}) return;
+    channels_ = array.extents[1], length_ = array.extents[2];
+    reach_ = reach_of(strides, array.extents[0], channels_, length_) / 2;
+  }
+  std::int64_t reach() const { return strides_ == RowStrides{} ? count_ : reach_; }
+  std::int64_t operator()(std::int64_t number) const {
+    if (strides_ == RowStrides{}) return number;
+    const std::int64_t row = number / length_;
+    return row / channels_ * strides_.row + row % channels_ * strides_.channel + number % length_;
+  }
+  std::int64_t count() const { return count_; }
+  // So many follow one another.
+  std::int64_t run() const { return strides_ == RowStrides{} ? count_ : length_; }
+
+ private:
+  std::int64_t count_;
+  RowStrides strides_;
+  std::int64_t channels_ = 1, length_ = 1, reach_ = 0;
+};
+
 // Memory of the machine between guards, which say when something beside it was written.
 class GuardedMemory {
  public:
@@ -25,7 +50,24 @@ class GuardedMemory {
         begin_(kGuard + offset),
         size_(bytes),
         bytes_(begin_ + size_ + kGuard, kPoison) {}
-  std::span<std::byte> contents() { return std::span(bytes_).subspan(begin_, size_); }
+  void put(const NumberPlaces& places, int number_bytes, std::span<const std::byte> numbers) {
+    for (std::int64_t i = 0; i < places.count(); i += places.run())
+      std::ranges::copy(numbers.subspan(i * number_bytes, places.run() * number_bytes),
+                        run_at(places, i, number_bytes).begin());
+  }
+  // Takes the numbers out, so that what is left is poison where nothing else was written.
+  std::vector<std::byte> take(const NumberPlaces& places, int number_bytes) {
+    std::vector<std::byte> numbers(places.count() * number_bytes);
+    for (std::int64_t i = 0; i < places.count(); i += places.run()) {
+      const std::span<std::byte> from = run_at(places, i, number_bytes);
+      std::ranges::copy(from, numbers.begin() + i * number_bytes);
+      std::ranges::fill(from, kPoison);
+    }
+    return numbers;
+  }
+  bool is_poison() const {
+    return std::ranges::all_of(std::span(bytes_).subspan(begin_, size_), [](std::byte b) { return b == kPoison; });
+  }
   void upload() { memory_ = machine_.upload(bytes_.data(), std::ssize(bytes_)); }
   std::byte* data() const { return static_cast<std::byte*>(memory_.get()) + begin_; }
   std::int64_t size() const { return size_; }
@@ -42,6 +84,10 @@ class GuardedMemory {
   }
 
  private:
+  std::span<std::byte> run_at(const NumberPlaces& places, std::int64_t number, int number_bytes) {
+    return std::span(bytes_).subspan(begin_ + places(number) * number_bytes, places.run() * number_bytes);
+  }
+
   const Machine& machine_;
   std::string name_;
   std::int64_t begin_, size_;
@@ -77,20 +123,25 @@ Values make_values(const Case& asked, const DataSpec& spec) {
 }
 
 Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
-                  std::span<const int> offsets) {
+                  std::span<const int> offsets, std::span<const RowStrides> strides) {
   const std::vector<Array> arrays = asked.arrays();
   std::vector<GuardedMemory> memory;
+  std::vector<NumberPlaces> places;
   std::vector<Buffer> filters, others;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const Array& array = arrays[i];
     const bool is_filter = array.role == Role::filter;
     const std::int64_t offset = is_filter || offsets.empty() ? 0 : offsets[i];
-    GuardedMemory& of_array = memory.emplace_back(*machine, std::string(array.name), bytes(array.dtype) * array.size(),
-                                                  bytes(array.dtype) * offset);
+    const RowStrides of_rows = strides.empty() ? RowStrides{} : strides[i];
+    places.emplace_back(array, of_rows);
+    GuardedMemory& of_array = memory.emplace_back(*machine, std::string(array.name),
+                                                  bytes(array.dtype) * places[i].reach(), bytes(array.dtype) * offset);
     if (array.role != Role::output)
-      std::ranges::copy(host::encode_bytes(array.dtype, values.find(array.name)->second), of_array.contents().begin());
+      of_array.put(places[i], static_cast<int>(bytes(array.dtype)),
+                   host::encode_bytes(array.dtype, values.find(array.name)->second));
     of_array.upload();
-    (is_filter ? filters : others).emplace_back(array.name, of_array.data(), static_cast<std::size_t>(of_array.size()));
+    (is_filter ? filters : others)
+        .emplace_back(array.name, of_array.data(), static_cast<std::size_t>(of_array.size()), of_rows);
   }
   Plan plan(asked, machine, marks_of(asked));
   GuardedMemory prepared(*machine, "the prepared filters", plan.prepared_bytes());
@@ -112,9 +163,16 @@ Execution execute(const Case& asked, const Values& values, const std::shared_ptr
     const bool is_output = array.role == Role::output;
     fetch(memory[i], is_output);
     if (!is_output) continue;
-    done.outputs[std::string(array.name)] = decoded_bytes(array.dtype, memory[i].contents());
-    auto known = known_numbers(*machine, memory[i].data(), array.size(), bytes(array.dtype));
-    if (!known.empty()) done.known[std::string(array.name)] = std::move(known);
+    const std::vector<bool> known =
+        known_numbers(*machine, memory[i].data(), places[i].reach(), static_cast<int>(bytes(array.dtype)));
+    std::vector<bool> known_in_order;
+    for (std::int64_t number = 0; !known.empty() && number < array.size(); ++number)
+      known_in_order.push_back(known[places[i](number)]);
+    if (!known.empty()) done.known[std::string(array.name)] = std::move(known_in_order);
+    done.outputs[std::string(array.name)] =
+        decoded_bytes(array.dtype, memory[i].take(places[i], static_cast<int>(bytes(array.dtype))));
+    if (done.violation.empty() && !memory[i].is_poison())
+      done.violation = text("memory between rows of ", array.name, " was written");
   }
   fetch(prepared, true), fetch(workspace, true);
   return done;

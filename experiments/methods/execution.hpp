@@ -29,8 +29,9 @@ struct Execution {
 };
 // Outputs begin as NaN. All memory stands between guards of NaN. `offsets`: of each of the case's arrays, in its
 // samples from an address that is a multiple of 256 bytes; none: all 0. A filter begins there whatever its offset.
+// `strides`: of each of the case's arrays; {0, 0}: contiguous. Nothing between rows may be written.
 Execution execute(const Case& asked, const Values& values, const std::shared_ptr<const Machine>& machine,
-                  std::span<const int> offsets = {});
+                  std::span<const int> offsets = {}, std::span<const RowStrides> strides = {});
 
 // Whether a plan on the machine computes the case, with kernels that this build has.
 bool has_plan(const Case& asked, const std::shared_ptr<const Machine>& machine);

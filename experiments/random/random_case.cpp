@@ -38,6 +38,27 @@ void fill_filter(const Convolution& p, RandomFilter filter, std::vector<double>&
   for (double& tap : k) tap = round_to(filter_dtype(p), tap);
 }
 
+// Of rows [B, H, L]: with gaps of whole chunks or of any samples behind each, with other arrays between them, channel
+// by channel or batch row by batch row; alike for all arrays or not.
+std::vector<RowStrides> drawn_strides(Draw& draw, const std::vector<Array>& arrays) {
+  std::vector<RowStrides> strides(arrays.size());
+  const auto drawn = [&](const Array& array) -> RowStrides {
+    const std::int64_t channels = array.extents[1], length = array.extents[2];
+    const std::int64_t channel =
+        length + draw.one_of({std::int64_t{0}, std::int64_t{0}, std::int64_t{8}, draw.from(1, 9), 2 * length});
+    const std::int64_t gap = draw.one_of({std::int64_t{0}, std::int64_t{8}, draw.from(1, 9), 2 * channels * channel});
+    return {channels * channel + gap, channel};
+  };
+  const bool alike = draw.from(0, 1) == 0;
+  std::optional<RowStrides> first;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    if (arrays[i].shape != "B*H*L") continue;
+    strides[i] = alike && first ? *first : drawn(arrays[i]);
+    if (!first) first = strides[i];
+  }
+  return strides;
+}
+
 }  // namespace
 
 std::vector<std::string> random_operations() {
@@ -80,12 +101,15 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
   const int together = static_cast<int>(draw.from(0, 7)), kind = static_cast<int>(draw.from(0, 3));
   for (int& offset : c.offsets) offset = kind < 2 ? 0 : kind == 2 ? together : static_cast<int>(draw.from(0, 7));
   for (std::size_t i = 0; i < arrays.size(); ++i) c.offsets[i] -= c.offsets[i] % arrays[i].parts();
+  if (convolution_of(c.asked) && draw.from(0, 3) == 0) c.strides = drawn_strides(draw, arrays);
   return c;
 }
 
 std::string describe(const RandomCase& c) {
+  std::string strides;
+  for (const RowStrides& of : c.strides) strides += text(strides.empty() ? ", strides " : "x", of.row, '+', of.channel);
   return text("filter ", name_in(kRandomFilters, c.filter), c.rows_differ ? ", rows differ" : text(", scale ", c.scale),
-              ", offsets ", join(c.offsets));
+              ", offsets ", join(c.offsets), strides);
 }
 
 RowLimits row_limits(const Case& asked, const Device& device) {
@@ -218,11 +242,11 @@ std::string differing_bits(const Values& outputs, const Values& of_executor) {
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine,
                     const std::shared_ptr<const Machine>& executor) try {
   const Values values = random_values(c, row_limits(c.asked, machine->device()));
-  const Execution done = execute(c.asked, values, machine, c.offsets);
+  const Execution done = execute(c.asked, values, machine, c.offsets, c.strides);
   RandomVerdict verdict = verdict_of(c, values, done.outputs, promise_of(c.asked, machine->device()), done.known);
   if (!done.violation.empty()) verdict.violation = done.violation;
   if (executor && verdict.violation.empty())
-    verdict.violation = differing_bits(done.outputs, execute(c.asked, values, executor, c.offsets).outputs);
+    verdict.violation = differing_bits(done.outputs, execute(c.asked, values, executor, c.offsets, c.strides).outputs);
   return verdict;
 } catch (const KernelNotBuilt&) {
   throw;  // nothing was checked

@@ -31,7 +31,8 @@ struct RandomCase {
   double scale = 1;          // of u
   bool rows_differ = false;  // in loudness and kind: noise, an offset, a spike, silence, a NaN or an infinity
   std::vector<int> offsets;  // of the case's arrays, in samples from an address that is a multiple of 16 bytes; none: 0
-  std::uint64_t seed = 0;    // of the data
+  std::vector<RowStrides> strides;  // of the same; {0, 0}: contiguous; none: all are
+  std::uint64_t seed = 0;           // of the data
 };
 
 // The words of the operations that there are random cases of, the default first.
@@ -51,6 +52,9 @@ bool is_large(std::int64_t number);
 // Short convolutions, gradients: 2 to 256 taps in both layouts. L is from 1 on. At most 2^21 products (2^24).
 //
 // State-space models: 1 to 256 states. At most 2^21 steps of a state (2^24).
+//
+// Of long convolutions, their gradients and steps one case in four has strides: slices of a larger array, rows with a
+// gap.
 //
 // Rows of cases 2, 3, 6, 7 and so on differ: each is 1e-6 to 1e4 times as loud as unit noise (2e3 in f16), or within
 // kQuietest and kLoudest where a kernel takes no others. Some have an offset, are a single spike, or are silent. One

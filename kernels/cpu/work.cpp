@@ -100,7 +100,7 @@ Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 
 Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
   const Variant& variant = chosen(problem, device);
   return variant.share({variant.items_of_channel(problem.batch), problem.channels,
-                        choose_transfer(problem.length, problem.channels, variant, device, {}), concurrent});
+                        choose_transfer(problem.length, problem.channels, variant, device), concurrent});
 }
 
 }  // namespace
@@ -201,7 +201,7 @@ Work count_launch(const Convolution& given_problem, const Device& device) {
     work.item = single;
   } else {
     // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
-    const bool uneven = encloses(path_of(choose_transfer(problem.length, problem.channels, variant, device, {})));
+    const bool uneven = encloses(path_of(choose_transfer(problem.length, problem.channels, variant, device)));
     const int each = (uneven ? 8 : 1) * workers;
     const Counters twice = run(rows * 2 * each, 1);  // of one channel, twice as many items for each worker
     const Counters once = each == 1 ? single : run(rows * each, 1);

@@ -107,7 +107,7 @@ class Variant {
   // How rows lie in shared memory.
   virtual const RowLayout& rows() const = 0;
   // Of rows [B, H, L] and what a slab has of them. L must be a multiple of the grain.
-  TensorShape tensor_shape(int batch, int channels, int length) const;
+  TensorShape tensor_shape(int batch, int channels, int length, const RowStrides& strides) const;
   int tensor_grain() const { return rows().line_step; }
   bool takes_any_alignment() const { return danaus::takes_any_alignment(size, fold); }
   virtual Share share(const Load& load) const = 0;
@@ -115,16 +115,16 @@ class Variant {
   virtual int most_pieces() const { return spectrum_numbers() / 4; }
 };
 
-inline TensorShape tensor_shape(const RowLayout& r, int batch, int channels, int length) {
+inline TensorShape tensor_shape(const RowLayout& r, int batch, int channels, int length, const RowStrides& strides) {
   const auto l = std::uint64_t(length), h = std::uint64_t(channels), b = std::uint64_t(batch);
   const auto line = std::uint64_t(r.line_step), plane = std::uint64_t(r.plane_step);
   return {{64u * r.slabs, l / line, std::uint64_t(r.planes), h, b},
-          {1, line, plane, l, h * l},
+          {1, line, plane, std::uint64_t(strides.channel), std::uint64_t(strides.row)},
           {64, std::uint32_t(r.plane_lines), std::uint32_t(r.planes), 1, std::uint32_t(r.item_rows)}};
 }
 
-inline TensorShape Variant::tensor_shape(int batch, int channels, int length) const {
-  return danaus::tensor_shape(rows(), batch, channels, length);
+inline TensorShape Variant::tensor_shape(int batch, int channels, int length, const RowStrides& strides) const {
+  return danaus::tensor_shape(rows(), batch, channels, length, strides);
 }
 
 // A variant of a family, from what the family exports.

@@ -35,28 +35,39 @@ DANAUS_HOST_AND_DEVICE constexpr Path path_of(Transfer transfer) {
                                            : Path::threads;
 }
 
+// Where rows of an array stand: samples from one to the next batch row's, and to the next channel's.
+struct RowStrides {
+  long long row, channel;
+  bool operator==(const RowStrides&) const = default;
+};
+
+DANAUS_HOST_AND_DEVICE constexpr RowStrides contiguous(long long channels, long long length) {
+  return {channels * length, length};
+}
+
 struct ConvolutionArguments {
   // Of whole rows for Transfer::tensor. Where rows are enclosed, of the aligned bytes from any on, and lines of 128
   // bytes; of y what store_enclosed() says.
   TensorMap u_map, y_map, pregate_map, postgate_map;
   TensorMap u_line, y_line, pregate_line, postgate_line;
-  const void* u;                  // [B, H, L]
-  const void* pregate;            // [B, H, L] or null
-  const void* postgate;           // [B, H, L] or null
-  void* y;                        // [B, H, L]
-  const std::uint32_t* spectrum;  // [H, N] complex pairs in the kernel's order
+  const void* u;                                                       // [B, H, L], each with its strides
+  const void* pregate;                                                 // [B, H, L] or null
+  const void* postgate;                                                // [B, H, L] or null
+  void* y;                                                             // [B, H, L]
+  RowStrides u_strides, pregate_strides, postgate_strides, y_strides;  // tensor maps have them, too
+  const std::uint32_t* spectrum;                                       // [H, N] complex pairs in the kernel's order
   const float* spectrum_factors;  // [H]: what each channel's was divided by, or null: nothing
   const float* spectrum_ranges;   // [H, parts, 2], f16: least and greatest energy of items that the first walk takes
   const std::uint32_t* tables;    // constants of the kernel
   int batch, channels, length;
-  // Enclosed rows: samples from an aligned address to where every array begins; from which aligned sample on a
-  // map of whole slabs would reach beyond the arrays' end; where the lines' maps begin, which end there.
+  // Enclosed rows, of which all that is read has the same strides: samples from an aligned address to where every array
+  // begins; from which aligned sample on a map of whole slabs would reach beyond the arrays' end; where the lines' maps
+  // begin, which end there.
   int shift;
   int whole_lines;  // so many lines of each plane (RowLayout) are of samples that every row has
   long long late, lines_begin;
-  // For the second walk: samples to the next channel and batch row, and how many of a row are results; whether rows are
-  // apart, so that there is a second walk: those of planes between outer passes are not.
-  long long channel_pitch, row_pitch;
+  // For the second walk: how many samples of a row are results; whether rows are apart, so that there is a second walk:
+  // those of planes between outer passes are not.
   int result_length, spectrum_parts;  // parts 0: the same range for all channels
   bool rows_apart;
   float* energies;    // of clusters: [items, N2 / 8, 2] as an outer pass leaves them (families/outer), or null

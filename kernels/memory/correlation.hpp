@@ -15,8 +15,9 @@ struct CorrelationArguments {
   const void* dy;   // [B, H, L]
   void* dpregate;   // [B, H, L], where there are rows' gradients and the gate,
   void* dpostgate;  // and the same
-  float* sums;      // [P, H, N] complex fp32, where sum_index() says
-  int parts;        // P
+  RowStrides dy_strides, dpregate_strides, dpostgate_strides;
+  float* sums;  // [P, H, N] complex fp32, where sum_index() says
+  int parts;    // P
   // [2, H, items, units, 2] of u times its gate and of dy, for what is computed once more (families/rescaled); or null.
   float* energies;
 

@@ -12,7 +12,10 @@ namespace danaus::inline DANAUS_BACKEND {
 struct GradientChunk {
   int row, slab, bytes;  // of the item; where in a slab's row, before the swizzle
   int n;                 // the first sample; -1: there is none
-  RowPlace place;
+  Item item;
+  DANAUS_DEVICE RowPlace place(const CorrelationArguments& a, const RowStrides& strides) const {
+    return row_place(a.rows, strides, Path::threads, item, row);
+  }
 };
 
 // What the convolutions are multiplied by.
@@ -26,8 +29,12 @@ struct GatesFromMemory {
   DANAUS_DEVICE bool whole() const { return path == Path::tensor || a.rows.transfer != Transfer::element; }
   DANAUS_DEVICE Words<4> operator()(GateOfRows gate, const GradientChunk& of) const {
     const void* rows = gate == GateOfRows::u ? a.rows.u : gate == GateOfRows::dy ? a.dy : a.rows.pregate;
-    if (!whole()) return load_chunk(rows, of.place, of.n, Transfer::element);
-    return device::load_global<16>(static_cast<const std::uint16_t*>(rows) + of.place.begin + of.n);
+    const RowStrides& strides = gate == GateOfRows::u    ? a.rows.u_strides
+                                : gate == GateOfRows::dy ? a.dy_strides
+                                                         : a.rows.pregate_strides;
+    const RowPlace place = of.place(a, strides);
+    if (!whole()) return load_chunk(rows, place, of.n, Transfer::element);
+    return device::load_global<16>(static_cast<const std::uint16_t*>(rows) + place.begin + of.n);
   }
 };
 
@@ -65,7 +72,7 @@ DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& it
       const int slab = of_row / 8 % layout.slabs, of_slab = of_row / (8 * layout.slabs) * 8 + of_row % 8;
       const int n = sample_of<Shape>(slab, of_slab);
       const bool present = number < kChunks && item.row + row < a.rows.batch && n < a.rows.length;
-      chunk[i] = {row, slab, 16 * of_slab, present ? n : -1, row_place(a.rows, Path::threads, item, row)};
+      chunk[i] = {row, slab, 16 * of_slab, present ? n : -1, item};
     }
     const auto for_each = [&](auto visit) {
       DANAUS_UNROLL
@@ -82,33 +89,36 @@ DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& it
         words[i] = device::load_shared<16>(swizzled(at + chunk[i].bytes));
       });
     };
-    const auto store = [&](void* to, const Chunks& results, auto of_word) {
+    const auto store = [&](void* to, const RowStrides& strides, const Chunks& results, auto of_word) {
       for_each([&](int i) {
         Words<4> words;
         DANAUS_UNROLL
         for (int m = 0; m < 4; ++m) words[m] = of_word(results[i][m], i, m);
-        const GradientChunk& at = chunk[i];
+        const RowPlace place = chunk[i].place(a, strides);
         if (whole)
-          device::store_global<16>(static_cast<std::uint16_t*>(to) + at.place.begin + at.n, words);
+          device::store_global<16>(static_cast<std::uint16_t*>(to) + place.begin + chunk[i].n, words);
         else
-          store_chunk(to, at.place, at.n, Transfer::element, words);
+          store_chunk(to, place, chunk[i].n, Transfer::element, words);
       });
     };
-    const auto store_gated = [&](void* to, const Chunks& results, float factor, const Chunks& gates) {
-      store(to, results, [&](u32 word, int i, int m) { return gradient_of<layout.dtype>(word, factor, gates[i][m]); });
+    const auto store_gated = [&](void* to, const RowStrides& strides, const Chunks& results, float factor,
+                                 const Chunks& gates) {
+      store(to, strides, results,
+            [&](u32 word, int i, int m) { return gradient_of<layout.dtype>(word, factor, gates[i][m]); });
     };
     Chunks results, gates, others;
     if (a.rows.pregate) {
       load(GateOfRows::pregate, gates), load(GateOfRows::u, others), load_results(1, results);
-      store_gated(a.rows.y, results, factors[1], gates);
-      store_gated(a.dpregate, results, factors[1], others);
+      store_gated(a.rows.y, a.rows.y_strides, results, factors[1], gates);
+      store_gated(a.dpregate, a.dpregate_strides, results, factors[1], others);
     } else {
       load_results(1, results);
-      store(a.rows.y, results, [&](u32 word, int, int) { return gradient_of<layout.dtype>(word, factors[1]); });
+      store(a.rows.y, a.rows.y_strides, results,
+            [&](u32 word, int, int) { return gradient_of<layout.dtype>(word, factors[1]); });
     }
     if (a.rows.postgate) {
       load(GateOfRows::dy, gates), load_results(0, results);
-      store_gated(a.dpostgate, results, factors[0], gates);
+      store_gated(a.dpostgate, a.dpostgate_strides, results, factors[0], gates);
     }
   }
 }

@@ -23,29 +23,29 @@ struct BlockWorker {
   static DANAUS_DEVICE int index() { return device::thread_index(); }
 };
 
-// Where the rows of an item are: channel h, rows b and, for the pair fold, b + 1; sample 0 of the first in an array.
-// Items are numbered along the batch, then along the channels.
+// The rows of an item: of channel h, b and, for the pair fold, b + 1. Items are numbered along the batch, then along
+// the channels.
 struct Item {
   int channel, row;
-  long long offset;
 };
 
-DANAUS_DEVICE long long samples_to_next_row(const ConvolutionArguments& a) {
-  return static_cast<long long>(a.channels) * a.length;
+// Sample 0 of an item's first or second row in an array.
+DANAUS_DEVICE long long offset_of(const RowStrides& strides, const Item& item, int row = 0) {
+  return (item.row + row) * strides.row + item.channel * strides.channel;
 }
 
 template <class Shape>
 DANAUS_DEVICE Item item_at(const ConvolutionArguments& a, int number) {
   const int of_channel = a.division.items_of_channel;
   const int channel = number / of_channel, row = Shape::layout.item_rows * (number % of_channel);
-  return {channel, row, row * samples_to_next_row(a) + static_cast<long long>(channel) * a.length};
+  return {channel, row};
 }
 
 // The next item.
 template <class Shape>
 DANAUS_DEVICE void advance(const ConvolutionArguments& a, Item& item) {
-  item.row += Shape::layout.item_rows, item.offset += Shape::layout.item_rows * samples_to_next_row(a);
-  if (item.row >= a.batch) item = {item.channel + 1, 0, static_cast<long long>(item.channel + 1) * a.length};
+  item.row += Shape::layout.item_rows;
+  if (item.row >= a.batch) item = {item.channel + 1, 0};
 }
 
 // A row as threads see it: samples `first` to `last` - 1 from `begin` on, where an address is aligned or Transfer is
@@ -58,9 +58,10 @@ struct RowPlace {
   int first, last;
 };
 
-// Of the item's first or second row.
-DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, Path path, const Item& item, int row = 0) {
-  const long long offset = item.offset + row * samples_to_next_row(a);
+// Of the item's first or second row in an array of these strides.
+DANAUS_DEVICE RowPlace row_place(const ConvolutionArguments& a, const RowStrides& strides, Path path, const Item& item,
+                                 int row = 0) {
+  const long long offset = offset_of(strides, item, row);
   if (!encloses(path)) return {offset, 0, a.length};
   const int before = static_cast<int>(a.shift + offset) & 7;
   return {offset - before, before, before + a.length};
@@ -132,7 +133,7 @@ DANAUS_DEVICE void copy_slab(const ConvolutionArguments& a, Path path, const Ten
   int at[5];
   Shape::tensor_at(item, slab, at);
   if (encloses(path)) {
-    const long long begin = (a.shift + item.offset) & ~7ll;
+    const long long begin = (a.shift + offset_of(a.u_strides, item)) & ~7ll;
     if (begin >= a.late) {
       DANAUS_UNROLL_BY(1)
       for (int i = 0; i < layout.row_bytes / 128; ++i) {
@@ -148,15 +149,15 @@ DANAUS_DEVICE void copy_slab(const ConvolutionArguments& a, Path path, const Ten
 
 // The same for the whole worker, by threads. It completes by copy_async_wait and the worker's barrier.
 template <class Shape, class Worker>
-DANAUS_DEVICE void copy_slab_by_threads(const ConvolutionArguments& a, const void* rows, Item item, int slab,
-                                        SharedAddress to) {
+DANAUS_DEVICE void copy_slab_by_threads(const ConvolutionArguments& a, const void* rows, const RowStrides& strides,
+                                        Item item, int slab, SharedAddress to) {
   constexpr auto layout = Shape::layout;
   for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
     const int row = item.row + i / layout.row_chunks, chunk = i % layout.row_chunks;
     const int n = sample_of<Shape>(slab, chunk);
     const int present = row < a.batch ? min(max(a.length - n, 0), 8) : 0;
     const SharedAddress place = swizzled(to + i / layout.row_chunks * layout.row_bytes + 16 * chunk);
-    const RowPlace from = row_place(a, Path::threads, item, i / layout.row_chunks);
+    const RowPlace from = row_place(a, strides, Path::threads, item, i / layout.row_chunks);
     if (a.transfer == Transfer::vector)
       device::copy_async(place, static_cast<const std::uint16_t*>(rows) + (present > 0 ? from.begin + n : 0),
                          2 * present);
@@ -167,17 +168,20 @@ DANAUS_DEVICE void copy_slab_by_threads(const ConvolutionArguments& a, const voi
 
 // The same times a gate, unless that is null: then the product is done when this returns.
 template <class Shape, class Worker>
-DANAUS_DEVICE void copy_gated_slab_by_threads(const ConvolutionArguments& a, const void* rows, const void* gate,
-                                              Item item, int slab, SharedAddress to) {
+DANAUS_DEVICE void copy_gated_slab_by_threads(const ConvolutionArguments& a, const void* rows,
+                                              const RowStrides& strides, const void* gate,
+                                              const RowStrides& gate_strides, Item item, int slab, SharedAddress to) {
   constexpr auto layout = Shape::layout;
-  if (!gate) return copy_slab_by_threads<Shape, Worker>(a, rows, item, slab, to);
+  if (!gate) return copy_slab_by_threads<Shape, Worker>(a, rows, strides, item, slab, to);
   DANAUS_UNROLL_BY(2)
   for (int i = Worker::index(); i < layout.item_rows * layout.row_chunks; i += Worker::kThreads) {
     const int row = i / layout.row_chunks, chunk = i % layout.row_chunks, n = sample_of<Shape>(slab, chunk);
     Words<4> words{};
     if (item.row + row < a.batch && n < a.length) {
-      const RowPlace from = row_place(a, Path::threads, item, row);
-      words = gated<layout.dtype>(load_chunk(rows, from, n, a.transfer), load_chunk(gate, from, n, a.transfer));
+      const auto load = [&](const void* array, const RowStrides& of_array) {
+        return load_chunk(array, row_place(a, of_array, Path::threads, item, row), n, a.transfer);
+      };
+      words = gated<layout.dtype>(load(rows, strides), load(gate, gate_strides));
     }
     device::store_shared<16>(swizzled(to + row * layout.row_bytes + 16 * chunk), words);
   }
@@ -198,7 +202,7 @@ template <class Shape, class Worker>
 DANAUS_DEVICE void store_slab_by_threads(const ConvolutionArguments& a, Item item, int slab, SharedAddress from) {
   constexpr auto layout = Shape::layout;
   for (int i = 0; i < layout.item_rows && item.row + i < a.batch; ++i) {
-    const RowPlace to = row_place(a, Path::threads, item, i);
+    const RowPlace to = row_place(a, a.y_strides, Path::threads, item, i);
     for (int chunk = Worker::index(); chunk < layout.row_chunks; chunk += Worker::kThreads) {
       const int n = sample_of<Shape>(slab, chunk);
       if (n >= to.last) continue;
@@ -220,7 +224,7 @@ DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, const Item& ite
   constexpr int kLines = Worker::kThreads / kOfLine;
   static_assert(Worker::kThreads % kOfLine == 0);
   const int index = Worker::index();
-  const RowPlace to = row_place(a, Path::enclosing, item);
+  const RowPlace to = row_place(a, a.y_strides, Path::enclosing, item);
   if (layout.stores_in_bulk && index == 0) {
     const long long begin = a.shift + to.begin;
     for (int s = first; s < last; ++s) {

@@ -97,7 +97,7 @@ class ScaledRows {
 
   // Of a row, in each of the threads that work together. `scratch` as scale() has it.
   DANAUS_DEVICE double energy(int number, SharedAddress scratch) const {
-    const RowPlace row = place(number, a_.length);
+    const Item row{item_.channel, item_.row + number};
     double sum = 0;
     DANAUS_UNROLL_BY(1)
     for (int n = 8 * Worker::index(); n < a_.length; n += 8 * Worker::kThreads) {
@@ -134,7 +134,7 @@ class ScaledRows {
     for (float& sample : samples) sample = 0;
     if (!powers.counts(row) || n >= a_.length) return;
     double exact[8];
-    load(place(row, a_.length), n, exact);
+    load({item_.channel, item_.row + row}, n, exact);
     const double scale = range::double_power_of_two(powers.of(row));
     DANAUS_UNROLL
     for (int k = 0; k < 8; ++k) samples[k] = static_cast<float>(exact[k] * scale);
@@ -142,8 +142,8 @@ class ScaledRows {
   // The 8 results from n on, as far as they are the row's.
   DANAUS_DEVICE void store(int row, int n, const range::RowPowers& powers, float factor,
                            const float (&results)[8]) const {
-    const RowPlace to = place(row, a_.result_length);
-    if (n >= to.last) return;
+    if (n >= a_.result_length) return;
+    const Item of_row{item_.channel, item_.row + row};
     const bool gated = layout.gated && a_.postgate;
     const int power = powers.of(row);
     const double scale = powers.counts(row) ? factor * range::double_power_of_two(-power) : 0;
@@ -152,13 +152,15 @@ class ScaledRows {
       const double y = value * scale;
       return static_cast<float>(gated ? y * of_gate : y);
     };
-    const Words<4> gate = gated ? load_chunk(a_.postgate, to, n, transfer()) : Words<4>{};
+    const Words<4> gate =
+        gated ? load_chunk(a_.postgate, place(a_.postgate_strides, of_row, a_.result_length), n, transfer())
+              : Words<4>{};
     Words<4> words;
     DANAUS_UNROLL
     for (int k = 0; k < 4; ++k)
       words[k] = device::pack2<T>(result(results[2 * k], device::lower_float<T>(gate[k])),
                                   result(results[2 * k + 1], device::upper_float<T>(gate[k])));
-    store_chunk(a_.y, to, n, transfer(), words);
+    store_chunk(a_.y, place(a_.y_strides, of_row, a_.result_length), n, transfer(), words);
   }
 
  private:
@@ -169,17 +171,17 @@ class ScaledRows {
   DANAUS_DEVICE Transfer transfer() const {
     return a_.transfer == Transfer::tensor || a_.transfer == Transfer::vector ? Transfer::vector : Transfer::element;
   }
-  DANAUS_DEVICE RowPlace place(int row, int length) const {
-    return {(item_.row + row) * a_.row_pitch + item_.channel * a_.channel_pitch, 0, length};
+  static DANAUS_DEVICE RowPlace place(const RowStrides& strides, const Item& row, int length) {
+    return {offset_of(strides, row), 0, length};
   }
   // 8 samples times the pregate.
-  DANAUS_DEVICE void load(const RowPlace& row, int n, double (&samples)[8]) const {
-    const Words<4> words = load_chunk(a_.u, row, n, transfer());
+  DANAUS_DEVICE void load(const Item& row, int n, double (&samples)[8]) const {
+    const Words<4> words = load_chunk(a_.u, place(a_.u_strides, row, a_.length), n, transfer());
     DANAUS_UNROLL
     for (int k = 0; k < 4; ++k)
       samples[2 * k] = device::lower_float<T>(words[k]), samples[2 * k + 1] = device::upper_float<T>(words[k]);
     if (!layout.gated || !a_.pregate) return;
-    const Words<4> gate = load_chunk(a_.pregate, row, n, transfer());
+    const Words<4> gate = load_chunk(a_.pregate, place(a_.pregate_strides, row, a_.length), n, transfer());
     DANAUS_UNROLL
     for (int k = 0; k < 4; ++k)
       samples[2 * k] *= device::lower_float<T>(gate[k]), samples[2 * k + 1] *= device::upper_float<T>(gate[k]);

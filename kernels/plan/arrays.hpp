@@ -36,9 +36,27 @@ struct ConvolutionArrays {
 
 inline void* at(const Call& call, int array) { return array < 0 ? nullptr : call.arrays[array]; }
 
-// From sample `first` of an array on; null where there is none.
-inline void* samples_from(void* array, std::int64_t first) {
-  return array ? static_cast<std::uint16_t*>(array) + first : nullptr;
+// Rows [B, H, L] of a call, of 16-bit samples; without data where there are none.
+struct RowArray {
+  void* data = nullptr;
+  RowStrides strides{};
+
+  RowArray from(std::int64_t row, std::int64_t channel, std::int64_t sample = 0) const {
+    if (!data) return *this;
+    return {static_cast<std::uint16_t*>(data) + row * strides.row + channel * strides.channel + sample, strides};
+  }
+};
+
+inline RowArray rows_at(const Call& call, int array, const Convolution& p) {
+  if (array < 0) return {};
+  const RowStrides& strides = call.strides[array];
+  return {call.arrays[array], strides == RowStrides{} ? contiguous(p.channels, p.length) : strides};
+}
+
+// Bytes from the first sample of so many rows to behind the last one's.
+inline std::int64_t reach_of(const RowStrides& strides, std::int64_t batch, std::int64_t channels,
+                             std::int64_t length) {
+  return 2 * ((batch - 1) * strides.row + (channels - 1) * strides.channel + length);
 }
 
 constexpr std::int64_t ratio_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -47,10 +65,20 @@ constexpr std::int64_t ratio_up(std::int64_t a, std::int64_t b) { return (a + b 
 inline bool are_aligned(std::initializer_list<const void*> arrays) {
   return std::ranges::all_of(arrays, [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; });
 }
+// And each of their rows does.
+inline bool are_aligned(std::initializer_list<RowArray> arrays) {
+  return std::ranges::all_of(arrays, [](const RowArray& rows) {
+    return !rows.data || (are_aligned({rows.data}) && rows.strides.row % 8 == 0 && rows.strides.channel % 8 == 0);
+  });
+}
 
-// Whether tensor maps of rows [B, H, L] can be made for the device: their strides have 40 bits.
-inline bool has_maps(const Device& device, std::int64_t length, std::int64_t channels) {
-  return device.has_tensor_copies() && 2 * length * channels < std::int64_t{1} << 40;
+// Whether tensor maps of rows with such a stride can be made for the device: it has 40 bits, of bytes.
+inline bool has_maps(const Device& device, std::int64_t stride) {
+  return device.has_tensor_copies() && 2 * stride < std::int64_t{1} << 40;
+}
+inline bool has_maps(const Device& device, std::initializer_list<RowArray> arrays) {
+  return std::ranges::all_of(
+      arrays, [&](const RowArray& rows) { return has_maps(device, std::max(rows.strides.row, rows.strides.channel)); });
 }
 
 // Of what one launch of a long convolution leaves for the next. On an H200 the beginnings and ends of many small
@@ -117,12 +145,25 @@ inline void give_factors(const Call& call, const SpectrumPlace& place, std::int6
   a.spectrum_ranges = from(place.ranges, 2 * first * place.parts), a.spectrum_parts = place.parts;
 }
 
+inline void give_rows(ConvolutionArguments& a, const RowArray& u, const RowArray& pregate, const RowArray& postgate,
+                      const RowArray& y) {
+  a.u = u.data, a.u_strides = u.strides, a.y = y.data, a.y_strides = y.strides;
+  a.pregate = pregate.data, a.pregate_strides = pregate.strides;
+  a.postgate = postgate.data, a.postgate_strides = postgate.strides;
+}
+inline RowArray u_of(const ConvolutionArguments& a) { return {const_cast<void*>(a.u), a.u_strides}; }
+inline RowArray pregate_of(const ConvolutionArguments& a) { return {const_cast<void*>(a.pregate), a.pregate_strides}; }
+inline RowArray postgate_of(const ConvolutionArguments& a) {
+  return {const_cast<void*>(a.postgate), a.postgate_strides};
+}
+inline RowArray y_of(const ConvolutionArguments& a) { return {a.y, a.y_strides}; }
+
 // Of a launch that convolves all rows of a call, but for how they are moved and divided.
 inline ConvolutionArguments arguments_of_rows(const Call& call, const Convolution& p, const ConvolutionArrays& arrays,
                                               const SpectrumPlace& place, std::span<const std::uint32_t> constants) {
   ConvolutionArguments a{};
-  a.u = at(call, arrays.u), a.y = at(call, arrays.y);
-  a.pregate = at(call, arrays.pregate), a.postgate = at(call, arrays.postgate);
+  give_rows(a, rows_at(call, arrays.u, p), rows_at(call, arrays.pregate, p), rows_at(call, arrays.postgate, p),
+            rows_at(call, arrays.y, p));
   a.spectrum = prepared_at(call, place.spectrum), a.tables = constants.data();
   give_factors(call, place, 0, a);
   a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(p.channels);

@@ -150,10 +150,17 @@ class ChunkedConvolution final : public Step {
 
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
             const LaunchTo& to) const override {
-    const bool direct = direct_ && are_aligned({at(call, arrays_.u), at(call, arrays_.pregate),
-                                                at(call, arrays_.postgate), at(call, arrays_.y)});
+    const auto array = [&](int number) { return rows_at(call, number, problem_); };
+    const RowArray u = array(arrays_.u), pregate = array(arrays_.pregate), postgate = array(arrays_.postgate),
+                   y = array(arrays_.y);
+    // Pieces of several rows are one more dimension of a map, where channels go on evenly from row to row.
+    const auto is_even = [&](const RowArray& rows) {
+      return !rows.data || call.batch == 1 || rows.strides.row == problem_.channels * rows.strides.channel;
+    };
+    const bool by_rows = shares_by_rows(call.batch, copies_, chunks_);
+    const bool has_rows = by_rows || (is_even(u) && is_even(pregate) && is_even(postgate) && is_even(y));
+    const bool direct = direct_ && has_rows && are_aligned({u, pregate, postgate, y});
     if (direct) {
-      const bool by_rows = shares_by_rows(call.batch, copies_, chunks_);
       const std::int64_t launches = by_rows ? chunks_.count : ratio_up(call.batch, copies_);
       for (std::int64_t i = 0; i < launches; ++i) {
         const std::int64_t all = by_rows ? chunks_.count : call.batch;
@@ -193,7 +200,9 @@ class ChunkedConvolution final : public Step {
     const std::int64_t of_row = std::max<std::int64_t>(ratio_up(samples, chunks_.step), 1);
     return std::min(std::max<std::int64_t>(chunk_bytes_ / (2 * size_), 1), batch * problem_.channels * of_row);
   }
-  std::int64_t array_bytes(const Call& call) const { return 2 * call.batch * problem_.channels * problem_.length; }
+  std::int64_t array_bytes(const Call& call, const RowArray& rows) const {
+    return reach_of(rows.strides, call.batch, problem_.channels, problem_.length);
+  }
 
   struct Span {
     std::int64_t first, count;
@@ -201,48 +210,41 @@ class ChunkedConvolution final : public Step {
   // Some of the pieces that lie in rows, of some of the batch.
   Launch direct_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                        const Span& rows, const Span& pieces, bool by_rows) const {
-    const std::int64_t row_samples = problem_.channels * problem_.length;
-    const std::int64_t into = rows.first * row_samples + chunks_.first + pieces.first * chunks_.step;
-    const std::int64_t from = into - chunks_.lead;
+    const std::int64_t sample = chunks_.first + pieces.first * chunks_.step;  // of the first result
+    const auto pieces_of_rows = [&](int array, std::int64_t first) {
+      RowArray all = rows_at(call, array, problem_).from(rows.first, 0, first);
+      if (!by_rows) all.strides.row = chunks_.step;
+      return all;
+    };
     ConvolutionArguments a{};
-    a.u = samples_from(at(call, arrays_.u), from), a.pregate = samples_from(at(call, arrays_.pregate), from);
-    a.y = samples_from(at(call, arrays_.y), into);
-    a.postgate = samples_from(at(call, arrays_.postgate), into);
+    give_rows(a, pieces_of_rows(arrays_.u, sample - chunks_.lead),
+              pieces_of_rows(arrays_.pregate, sample - chunks_.lead), pieces_of_rows(arrays_.postgate, sample),
+              pieces_of_rows(arrays_.y, sample));
     a.batch = static_cast<int>(by_rows ? rows.count : pieces.count);
     a.channels = static_cast<int>(by_rows ? problem_.channels : rows.count * problem_.channels);
     give_spectrum(call, 0, constants, a);
-    a.length = size_;
-
-    const Variant& variant = inner_.variant();
-    RowMaps maps;
-    maps.from = variant.tensor_shape(a.batch, a.channels, size_);
-    maps.from.stride[3] = static_cast<std::uint64_t>(problem_.length);
-    maps.from.stride[4] = static_cast<std::uint64_t>(by_rows ? row_samples : chunks_.step);
-    maps.into = maps.from;
-    maps.into.extent[1] = static_cast<std::uint64_t>(chunks_.step / variant.tensor_grain());  // the rest is no result
-    a.channel_pitch = problem_.length, a.row_pitch = by_rows ? row_samples : chunks_.step;
-    a.result_length = static_cast<int>(chunks_.step);
-    const std::int64_t end = (rows.first + rows.count) * row_samples;
-    maps.bytes_from = 2 * (end - from), maps.bytes_into = 2 * (end - into);
-    return inner_.launch(a, maps, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
+    a.length = size_, a.result_length = static_cast<int>(chunks_.step);
+    return inner_.launch(a, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
   }
 
   Launch cut_launch(const Call& call, const Machine& machine, pieces::Arguments a) const {
-    a.rows = at(call, arrays_.u);
-    a.pregate = at(call, arrays_.pregate), a.postgate = at(call, arrays_.postgate);
+    const RowArray u = rows_at(call, arrays_.u, problem_), pregate = rows_at(call, arrays_.pregate, problem_),
+                   postgate = rows_at(call, arrays_.postgate, problem_);
+    a.rows = u.data, a.rows_strides = u.strides;
+    a.pregate = pregate.data, a.pregate_strides = pregate.strides;
+    a.postgate = postgate.data, a.postgate_strides = postgate.strides;
     a.pregate_pieces = pieces_of(a, kOfPregate), a.postgate_pieces = pieces_of(a, of_postgate());
-    a.aligned = problem_.length % 8 == 0 && are_aligned({a.rows, a.pregate, a.postgate});
+    a.aligned = problem_.length % 8 == 0 && are_aligned({u, pregate, postgate});
     Launch launch = cut_.launch(a, machine, description_);
-    launch.touches({"u", a.rows, array_bytes(call), false, false});
     const std::int64_t bytes = cut_.bytes_of_pieces(a);
-    launch.touches({"pieces", a.pieces, bytes, true, false});
-    const auto touches_gate = [&](const char* name, const void* gate, const char* cut, void* cut_gate) {
-      if (!gate) return;
-      launch.touches({name, gate, array_bytes(call), false, false});
-      launch.touches({cut, cut_gate, bytes, true, false});
+    const auto touches = [&](const char* name, const RowArray& rows, const char* cut, void* cut_rows) {
+      if (!rows.data) return;
+      launch.touches({name, rows.data, array_bytes(call, rows), false, false});
+      launch.touches({cut, cut_rows, bytes, true, false});
     };
-    touches_gate("pregate", a.pregate, "pieces of the pregate", a.pregate_pieces);
-    touches_gate("postgate", a.postgate, "pieces of the postgate", a.postgate_pieces);
+    touches("u", u, "pieces", a.pieces);
+    touches("pregate", pregate, "pieces of the pregate", a.pregate_pieces);
+    touches("postgate", postgate, "pieces of the postgate", a.postgate_pieces);
     return launch;
   }
   // The workspace has pieces of u, then of y, since a second walk reads u again, then of gates.
@@ -253,10 +255,11 @@ class ChunkedConvolution final : public Step {
   }
   Launch join_launch(const Call& call, const Machine& machine, pieces::Arguments a) const {
     a.pieces = pieces_of(a, kOfResults);
-    a.result = at(call, arrays_.y);
-    a.aligned = problem_.length % 8 == 0 && are_aligned({a.result});
+    const RowArray y = rows_at(call, arrays_.y, problem_);
+    a.result = y.data, a.result_strides = y.strides;
+    a.aligned = problem_.length % 8 == 0 && are_aligned({y});
     Launch launch = join_.launch(a, machine, description_);
-    launch.touches({"y", a.result, array_bytes(call), true, false});
+    launch.touches({"y", a.result, array_bytes(call, y), true, false});
     launch.touches({"pieces", a.pieces, join_.bytes_of_pieces(a), false, false});
     return launch;
   }
@@ -267,6 +270,7 @@ class ChunkedConvolution final : public Step {
     if (arrays_.pregate >= 0) a.pregate = pieces_of(pieces, kOfPregate);
     if (arrays_.postgate >= 0) a.postgate = pieces_of(pieces, of_postgate());
     a.batch = pieces.rows_now, a.channels = pieces.channels_now, a.length = size_;
+    a.u_strides = a.pregate_strides = a.postgate_strides = a.y_strides = contiguous(a.channels, a.length);
     give_spectrum(call, pieces.first_channel, constants, a);
     return inner_.launch(a, machine, std::int64_t{4} * size_ * a.channels, words_bytes(constants));
   }

@@ -50,16 +50,19 @@ class ClusterConvolution final : public Step {
         {variant_.items_of_channel(a.batch), a.channels, a.transfer, path == Path::tensor ? in_bulk_ : by_threads_});
     a.division = share.division;
     if (path == Path::tensor) {
-      TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
-      shape.box[4] = 1;  // a row at a time
-      a.u_map = machine.make_tensor_map(shape, a.u), a.y_map = machine.make_tensor_map(shape, a.y);
+      const auto map_of = [&](const RowArray& rows) {
+        TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length, rows.strides);
+        shape.box[4] = 1;  // a row at a time
+        return machine.make_tensor_map(shape, rows.data);
+      };
+      a.u_map = map_of(u_of(a)), a.y_map = map_of(y_of(a));
     }
     Launch launch =
         make_launch(machine, description_, kernel(), path, share.blocks, variant_.threads, variant_.shared_bytes);
     launch.cluster = variant_.layout().shares;
-    const std::int64_t bytes = std::int64_t{2} * a.batch * a.channels * a.length;
-    if (a.u != a.y) launch.touches({"u", a.u, bytes, false, false});
-    launch.touches({"y", a.y, bytes, true, false});
+    const auto bytes = [&](const RowStrides& strides) { return reach_of(strides, a.batch, a.channels, a.length); };
+    if (a.u != a.y) launch.touches({"u", a.u, bytes(a.u_strides), false, false});
+    launch.touches({"y", a.y, bytes(a.y_strides), true, false});
     launch.touches({"spectrum", a.spectrum, 4 * p.channels * variant_.size, false, false});
     if (a.spectrum_factors)
       launch.touches({"factors", a.spectrum_factors, 4 * p.channels * variant_.outer_rows(), false, false});
@@ -69,7 +72,7 @@ class ClusterConvolution final : public Step {
     launch.give(a);
     to(launch);
     if (!a.energies) return;
-    const RescaledItems::Rows rows{a.u, a.pregate, a.postgate, a.y, a.energies};
+    const RescaledItems::Rows rows{u_of(a), pregate_of(a), postgate_of(a), y_of(a), a.energies};
     to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room_, machine, of_rescaled));
   }
 
@@ -78,9 +81,9 @@ class ClusterConvolution final : public Step {
 
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
   Transfer transfer(const ConvolutionArguments& a, const Machine& machine) const {
-    if (a.length % 8 != 0 || !are_aligned({a.u, a.y})) return Transfer::element;
+    if (a.length % 8 != 0 || !are_aligned({u_of(a), y_of(a)})) return Transfer::element;
     const bool whole_lines = a.length % variant_.tensor_grain() == 0;
-    return whole_lines && has_maps(machine.device(), a.length, a.channels) ? Transfer::tensor : Transfer::vector;
+    return whole_lines && has_maps(machine.device(), {u_of(a), y_of(a)}) ? Transfer::tensor : Transfer::vector;
   }
 
   Convolution problem_;

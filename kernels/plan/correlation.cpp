@@ -143,8 +143,8 @@ class Correlation final : public Step {
         const Convolution& p = problem_;
         const auto pass = [&](const char* name, int array, const char* gate, int gate_array, void* to_planes,
                               float* of_pass) {
-          to(there_->launch({name, at(call, array), gate, at(call, gate_array), to_planes, call.batch, p.channels,
-                             p.length, first, count, of_pass, rescaled_.items_of_channel(call.batch)},
+          to(there_->launch({name, rows_at(call, array, p), gate, rows_at(call, gate_array, p), to_planes, call.batch,
+                             p.channels, p.length, first, count, of_pass, rescaled_.items_of_channel(call.batch)},
                             machine, words[0]));
         };
         pass("u", arrays_.u, "pregate", arrays_.pregate, planes[0], energies);
@@ -205,30 +205,41 @@ class Correlation final : public Step {
     const Correlator& c = *split_.correlator;
     CorrelationArguments a{};
     ConvolutionArguments& rows = a.rows;
-    rows.u = there_ ? planes[0] : at(call, arrays_.u), a.dy = there_ ? planes[1] : at(call, arrays_.dy);
-    if (!there_) rows.pregate = at(call, arrays_.pregate), rows.postgate = at(call, arrays_.postgate);
+    const auto array = [&](int number) { return rows_at(call, number, problem_); };
+    const RowStrides of_planes = contiguous(count * split_.outer_rows(), c.size);
+    const RowArray u = there_ ? RowArray{planes[0], of_planes} : array(arrays_.u);
+    const RowArray dy = there_ ? RowArray{planes[1], of_planes} : array(arrays_.dy);
+    const RowArray pregate = there_ ? RowArray() : array(arrays_.pregate);
+    const RowArray postgate = there_ ? RowArray() : array(arrays_.postgate);
+    RowArray du, dpregate, dpostgate;
+    if (c.all) {
+      const RowGradients& to = of_rows_.arrays;
+      du = array(to.du), dpregate = array(to.dpregate), dpostgate = array(to.dpostgate);
+    }
+    give_rows(rows, u, pregate, postgate, du);
+    a.dy = dy.data, a.dy_strides = dy.strides;
+    a.dpregate = dpregate.data, a.dpregate_strides = dpregate.strides;
+    a.dpostgate = dpostgate.data, a.dpostgate_strides = dpostgate.strides;
     rows.tables = constants.data();
     rows.batch = static_cast<int>(there_ ? plane_rows(fold(), call.batch) : call.batch);
     rows.channels = static_cast<int>(count * split_.outer_rows());
     rows.length = static_cast<int>(there_ ? c.size : problem_.length);
     rows.division.items_of_channel = static_cast<int>(items(call.batch));
     if (c.all) {
-      rows.y = at(call, of_rows_.arrays.du);
-      a.dpregate = at(call, of_rows_.arrays.dpregate), a.dpostgate = at(call, of_rows_.arrays.dpostgate);
       rows.spectrum = prepared_at(call, of_rows_.place.spectrum);
       rows.spectrum_factors = reinterpret_cast<const float*>(prepared_at(call, of_rows_.place.factors));
     }
-    const bool aligned = rows.length % 8 == 0 &&
-                         are_aligned({rows.u, a.dy, rows.pregate, rows.postgate, rows.y, a.dpregate, a.dpostgate});
+    const bool aligned = rows.length % 8 == 0 && are_aligned({u, dy, pregate, postgate, du, dpregate, dpostgate});
     rows.transfer = aligned ? Transfer::vector : Transfer::element;
-    if (aligned && has_maps(machine.device(), rows.length, rows.channels) && rows.length % c.rows().line_step == 0) {
+    const bool whole_lines = rows.length % c.rows().line_step == 0;
+    if (aligned && has_maps(machine.device(), {u, dy, pregate, postgate}) && whole_lines) {
       rows.transfer = Transfer::tensor;
-      const TensorShape shape = tensor_shape(c.rows(), rows.batch, rows.channels, rows.length);
-      const auto make = [&](TensorMap& map, const void* data) {
-        if (data) map = machine.make_tensor_map(shape, data);
+      const auto make = [&](TensorMap& map, const RowArray& of) {
+        if (of.data)
+          map = machine.make_tensor_map(tensor_shape(c.rows(), rows.batch, rows.channels, rows.length, of.strides),
+                                        of.data);
       };
-      make(rows.u_map, rows.u), make(rows.y_map, a.dy);
-      make(rows.pregate_map, rows.pregate), make(rows.postgate_map, rows.postgate);
+      make(rows.u_map, u), make(rows.y_map, dy), make(rows.pregate_map, pregate), make(rows.postgate_map, postgate);
     }
     a.sums = sums, a.parts = static_cast<int>(parts_);
     if (rescaled_.exist() && !there_) a.energies = energies_at(call);
@@ -236,16 +247,13 @@ class Correlation final : public Step {
     Launch launch = make_launch(machine, description_, kernel(), path_of(rows.transfer),
                                 ratio_up(workers, c.warps_of_block) * c.shares, c.threads, c.shared_bytes);
     launch.cluster = c.shares;
-    const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
-    const auto reads = [&](const char* what, const void* data) {
-      if (data) launch.touches({what, data, bytes, false, false});
+    const auto touches = [&](const char* what, const RowArray& of, bool written) {
+      if (of.data)
+        launch.touches({what, of.data, reach_of(of.strides, rows.batch, rows.channels, rows.length), written, false});
     };
-    reads(there_ ? "planes of u" : "u", rows.u), reads(there_ ? "planes of dy" : "dy", a.dy);
-    reads("pregate", rows.pregate), reads("postgate", rows.postgate);
-    const auto writes = [&](const char* what, const void* data) {
-      if (data) launch.touches({what, data, bytes, true, false});
-    };
-    writes("du", rows.y), writes("dpregate", a.dpregate), writes("dpostgate", a.dpostgate);
+    touches(there_ ? "planes of u" : "u", u, false), touches(there_ ? "planes of dy" : "dy", dy, false);
+    touches("pregate", pregate, false), touches("postgate", postgate, false);
+    touches("du", du, true), touches("dpregate", dpregate, true), touches("dpostgate", dpostgate, true);
     if (c.all) launch.touches({"spectrum", rows.spectrum, 4 * count * c.size, false, false});
     if (rows.spectrum_factors) launch.touches({"factors", rows.spectrum_factors, 4 * count, false, false});
     launch.touches({"sums", sums, sum_bytes(count), true, false});
@@ -258,28 +266,26 @@ class Correlation final : public Step {
 
   Launch rescaled_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                          const float* energies, std::int64_t first, std::int64_t count) const {
-    const std::int64_t skipped = first * problem_.length;
-    const auto array = [&](int number) { return samples_from(at(call, number), skipped); };
+    const auto array = [&](int number) { return rows_at(call, number, problem_).from(0, first); };
     ConvolutionArguments a{};
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(problem_.channels);
     a.length = static_cast<int>(problem_.length);
     const float* const of_dy = energies + energies_of_array(call, count);
-    const void *const u = array(arrays_.u), *const w = array(arrays_.pregate);
-    const void *const dy = array(arrays_.dy), *const v = array(arrays_.postgate);
+    const RowArray u = array(arrays_.u), w = array(arrays_.pregate), dy = array(arrays_.dy),
+                   v = array(arrays_.postgate);
     std::vector<RescaledItems::Rows> rows;
     if (split_.correlator->all) {
       a.spectrum = prepared_at(call, of_rows_.place.spectrum);
       give_factors(call, of_rows_.place, 0, a);
       const RowGradients& to = of_rows_.arrays;
       rows.push_back({dy, v, w, array(to.du), of_dy, true});
-      if (w) rows.push_back({dy, v, u, array(to.dpregate), of_dy, true});
-      if (v) rows.push_back({u, w, dy, array(to.dpostgate), energies, false});
+      if (w.data) rows.push_back({dy, v, u, array(to.dpregate), of_dy, true});
+      if (v.data) rows.push_back({u, w, dy, array(to.dpostgate), energies, false});
     }
     auto* const dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
-    return rescaled_.launch(
-        a, static_cast<int>(count), rows,
-        RescaledItems::Taps{{u, w, nullptr, nullptr, energies}, {dy, v, nullptr, nullptr, of_dy}, dk}, call.workspace,
-        room(call.batch), machine, constants);
+    return rescaled_.launch(a, static_cast<int>(count), rows,
+                            RescaledItems::Taps{{u, w, {}, {}, energies}, {dy, v, {}, {}, of_dy}, dk}, call.workspace,
+                            room(call.batch), machine, constants);
   }
 
   taps::Arguments taps_arguments(const Call& call, float* rows, std::int64_t first, std::int64_t count) const {

@@ -46,20 +46,34 @@ class FusedConvolution final : public Step {
 
 }  // namespace
 
-Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Variant& variant, const Device& device,
-                         std::initializer_list<const void*> rows) {
-  const auto shift_of = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 / 2; };  // samples
-  const std::uintptr_t shift = rows.size() > 0 ? shift_of(*rows.begin()) : 0;
-  const bool alike = std::ranges::all_of(rows, [&](const void* data) { return !data || shift_of(data) == shift; });
-  const bool aligned = alike && shift == 0;
-  const bool whole_lines = length % variant.tensor_grain() == 0;
-  if (has_maps(device, length, channels)) {
-    if (aligned && whole_lines) return Transfer::tensor;
-    const std::int64_t before = length % 8 == 0 ? static_cast<std::int64_t>(shift) : 7;  // at most
+Transfer choose_transfer(const ConvolutionArguments& a, const Variant& variant, const Device& device) {
+  const RowArray reads[] = {u_of(a), pregate_of(a), postgate_of(a)}, y = y_of(a);
+  const auto shift_of = [](const RowArray& rows) {
+    return reinterpret_cast<std::uintptr_t>(rows.data) % 16 / 2;  // samples
+  };
+  const std::uintptr_t shift = shift_of(reads[0]);
+  const auto has_shift = [&](const RowArray& rows) { return !rows.data || shift_of(rows) == shift; };
+  const auto has_strides_of_u = [&](const RowArray& rows) { return !rows.data || rows.strides == reads[0].strides; };
+  const auto differ_by_chunks = [](long long one, long long other) { return (one - other) % 8 == 0; };
+  const bool alike = std::ranges::all_of(reads, has_shift) && has_shift(y) &&
+                     std::ranges::all_of(reads, has_strides_of_u) &&
+                     differ_by_chunks(reads[0].strides.row, y.strides.row) &&
+                     differ_by_chunks(reads[0].strides.channel, y.strides.channel);
+  const bool aligned = are_aligned({reads[0], reads[1], reads[2], y});
+  if (has_maps(device, {reads[0], reads[1], reads[2], y})) {
+    if (aligned && a.length % variant.tensor_grain() == 0) return Transfer::tensor;
+    const std::int64_t before = aligned ? 0 : a.length % 8 == 0 ? static_cast<std::int64_t>(shift) : 7;  // at most
     if (alike && variant.takes_any_alignment())
-      return before + length > variant.size ? Transfer::overhang : Transfer::enclosing;
+      return before + a.length > variant.size ? Transfer::overhang : Transfer::enclosing;
   }
-  return aligned && length % 8 == 0 ? Transfer::vector : Transfer::element;
+  return aligned && a.length % 8 == 0 ? Transfer::vector : Transfer::element;
+}
+
+Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Variant& variant, const Device& device) {
+  ConvolutionArguments a{};
+  a.length = static_cast<int>(length);
+  a.u_strides = a.pregate_strides = a.postgate_strides = a.y_strides = contiguous(channels, length);
+  return choose_transfer(a, variant, device);
 }
 
 void FusedKernel::fit(const Machine& machine) {
@@ -74,43 +88,26 @@ void FusedKernel::fit(const Machine& machine) {
 
 Launch FusedKernel::launch(ConvolutionArguments a, const Machine& machine, std::int64_t spectrum_bytes,
                            std::int64_t table_bytes) const {
-  a.transfer = choose_transfer(a.length, a.channels, variant_, machine.device(), {a.u, a.y, a.pregate, a.postgate});
-  const std::int64_t row_bytes = std::int64_t{2} * a.batch * a.channels * a.length;
-  if (a.transfer == Transfer::tensor) {
-    const TensorShape shape = variant_.tensor_shape(a.batch, a.channels, a.length);
-    return launch(a, {shape, shape, row_bytes, row_bytes}, machine, spectrum_bytes, table_bytes);
-  }
-  if (encloses(path_of(a.transfer))) bind_enclosing(machine, a);
-  return launch_of(a, machine, row_bytes, row_bytes, spectrum_bytes, table_bytes);
-}
-
-Launch FusedKernel::launch(ConvolutionArguments a, const RowMaps& maps, const Machine& machine,
-                           std::int64_t spectrum_bytes, std::int64_t table_bytes) const {
-  a.transfer = Transfer::tensor;
-  a.u_map = machine.make_tensor_map(maps.from, a.u);
-  a.y_map = machine.make_tensor_map(maps.into, a.y);
-  if (a.pregate) a.pregate_map = machine.make_tensor_map(maps.from, a.pregate);
-  if (a.postgate) a.postgate_map = machine.make_tensor_map(maps.into, a.postgate);
-  return launch_of(a, machine, maps.bytes_from, maps.bytes_into, spectrum_bytes, table_bytes);
-}
-
-Launch FusedKernel::launch_of(ConvolutionArguments& a, const Machine& machine, std::int64_t bytes_from,
-                              std::int64_t bytes_into, std::int64_t spectrum_bytes, std::int64_t table_bytes) const {
+  if (a.result_length == 0) a.result_length = a.length;
+  a.transfer = choose_transfer(a, variant_, machine.device());
   const Path path = path_of(a.transfer);
+  if (path == Path::tensor) bind_maps(machine, a);
+  if (encloses(path)) bind_enclosing(machine, a);
   const Share share = variant_.share({variant_.items_of_channel(a.batch), a.channels, a.transfer, concurrent(path)});
   a.division = share.division;
-  if (a.row_pitch == 0)
-    a.channel_pitch = a.length, a.row_pitch = std::int64_t{a.channels} * a.length, a.result_length = a.length;
   Launch launch =
       make_launch(machine, description_, kernel(), path, share.blocks, variant_.threads, variant_.shared_bytes);
-  const auto reads = [&](const char* name, const void* rows, std::int64_t bytes) {
-    // with what stands before, at aligned addresses
-    launch.touches({name, samples_before(rows, a.shift), bytes + 2 * a.shift, false, false});
+  const auto bytes_of = [&](const RowArray& rows, int length) {
+    return reach_of(rows.strides, a.batch, a.channels, length);
   };
-  if (a.u != a.y) reads("u", a.u, bytes_from);
-  launch.touches({"y", a.y, bytes_into, true, false});
-  if (a.pregate) reads("pregate", a.pregate, bytes_from);
-  if (a.postgate) reads("postgate", a.postgate, bytes_into);
+  const auto reads = [&](const char* name, const RowArray& rows, int length) {
+    // with what stands before, at aligned addresses
+    launch.touches({name, samples_before(rows.data, a.shift), bytes_of(rows, length) + 2 * a.shift, false, false});
+  };
+  if (a.u != a.y) reads("u", u_of(a), a.length);
+  launch.touches({"y", a.y, bytes_of(y_of(a), a.result_length), true, false});
+  if (a.pregate) reads("pregate", pregate_of(a), a.length);
+  if (a.postgate) reads("postgate", postgate_of(a), a.result_length);
   launch.touches({"spectrum", a.spectrum, spectrum_bytes, false, false});
   if (a.spectrum_factors) launch.touches({"factors", a.spectrum_factors, std::int64_t{4} * a.channels, false, false});
   if (a.spectrum_parts > 0 && a.spectrum_ranges)
@@ -120,19 +117,34 @@ Launch FusedKernel::launch_of(ConvolutionArguments& a, const Machine& machine, s
   return launch;
 }
 
+void FusedKernel::bind_maps(const Machine& machine, ConvolutionArguments& a) const {
+  const auto bind = [&](const RowArray& rows, int length, TensorMap& map) {
+    if (rows.data)
+      map = machine.make_tensor_map(variant_.tensor_shape(a.batch, a.channels, length, rows.strides), rows.data);
+  };
+  bind(u_of(a), a.length, a.u_map), bind(pregate_of(a), a.length, a.pregate_map);
+  bind(postgate_of(a), a.result_length, a.postgate_map), bind(y_of(a), a.result_length, a.y_map);
+}
+
 // Maps of the arrays from the aligned address before them on, as one sequence of samples, which the boxes of a slab
 // begin anywhere in.
 void FusedKernel::bind_enclosing(const Machine& machine, ConvolutionArguments& a) const {
   const std::int64_t grain = variant_.tensor_grain(), reach = (a.length + 7 + grain - 1) / grain * grain;
-  const std::int64_t rows = std::int64_t{a.batch} * a.channels;
   a.shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(a.u) % 16 / 2);
-  const std::int64_t samples = a.shift + rows * a.length;
+  const auto sequence_of = [&](std::int64_t samples) {
+    TensorShape slab = variant_.tensor_shape(1, 1, static_cast<int>(reach), contiguous(1, reach));
+    slab.extent[0] = std::min<std::uint64_t>(samples, kMapBlock + 64 * variant_.rows().slabs);
+    slab.extent[3] = (samples + kMapBlock - 1) / kMapBlock, slab.stride[3] = kMapBlock;
+    slab.extent[4] = 1, slab.stride[4] = kMapBlock, slab.box[3] = slab.box[4] = 1;
+    return slab;
+  };
+  const auto samples_of = [&](const RowStrides& strides) {
+    return a.shift + reach_of(strides, a.batch, a.channels, a.length) / 2;
+  };
+  const std::int64_t samples = samples_of(a.u_strides);
   a.late = samples - reach + 1;
   a.lines_begin = std::max<std::int64_t>(samples - kMapBlock, 0) / 8 * 8;
-  TensorShape slab = variant_.tensor_shape(1, 1, static_cast<int>(reach));
-  slab.extent[0] = std::min<std::uint64_t>(samples, kMapBlock + 64 * variant_.rows().slabs);
-  slab.extent[3] = (samples + kMapBlock - 1) / kMapBlock, slab.stride[3] = kMapBlock;
-  slab.extent[4] = 1, slab.stride[4] = kMapBlock, slab.box[3] = slab.box[4] = 1;
+  const TensorShape slab = sequence_of(samples);
   const TensorShape line = {
       {static_cast<std::uint64_t>(samples - a.lines_begin), 1, 1, 1, 1}, {1, 64, 64, 64, 64}, {64, 1, 1, 1, 1}};
   const auto bind = [&](const void* data, TensorMap& map, TensorMap& line_map) {
@@ -149,7 +161,7 @@ void FusedKernel::bind_enclosing(const Machine& machine, ConvolutionArguments& a
   if (!rows_of.stores_in_bulk) return;
   a.whole_lines = static_cast<int>(a.length / grain);
   const auto part_of_y = [&](int planes, int lines, std::int64_t begin) {
-    TensorShape part = slab;
+    TensorShape part = sequence_of(samples_of(a.y_strides));
     part.extent[1] = std::max(a.whole_lines - (rows_of.plane_lines - lines), 1), part.box[1] = lines;
     part.extent[2] = part.box[2] = planes;
     return machine.make_tensor_map(part, static_cast<const std::uint16_t*>(samples_before(a.y, a.shift)) + begin);

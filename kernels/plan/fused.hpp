@@ -10,13 +10,6 @@
 
 namespace danaus {
 
-// Rows that are not [B, H, L]: tensor maps of where samples and pregate come from and of where results go, from what
-// the arguments point to on, and the bytes that they reach over.
-struct RowMaps {
-  TensorShape from, into;
-  std::int64_t bytes_from, bytes_into;
-};
-
 class FusedKernel {
  public:
   FusedKernel(const Variant& variant, std::string description)
@@ -25,20 +18,17 @@ class FusedKernel {
   const Variant& variant() const { return variant_; }
   // Learns what the machine has room for.
   void fit(const Machine& machine);
-  // `a` has the arrays, spectrum and tables, batch, channels and length; `spectrum_bytes` are read, and of the tables
+  // `a` has the arrays with their strides, spectrum and tables, batch, channels and length, and where rows have fewer
+  // results, a multiple of the tensor maps' grain, their number; `spectrum_bytes` are read, and of the tables
   // `table_bytes`.
   Launch launch(ConvolutionArguments a, const Machine& machine, std::int64_t spectrum_bytes,
-                std::int64_t table_bytes) const;
-  // The same of rows that maps say.
-  Launch launch(ConvolutionArguments a, const RowMaps& maps, const Machine& machine, std::int64_t spectrum_bytes,
                 std::int64_t table_bytes) const;
 
  private:
   std::int64_t& concurrent(Path path) { return concurrent_.at(static_cast<std::size_t>(path)); }
   std::int64_t concurrent(Path path) const { return concurrent_.at(static_cast<std::size_t>(path)); }
+  void bind_maps(const Machine& machine, ConvolutionArguments& a) const;
   void bind_enclosing(const Machine& machine, ConvolutionArguments& a) const;
-  Launch launch_of(ConvolutionArguments& a, const Machine& machine, std::int64_t bytes_from, std::int64_t bytes_into,
-                   std::int64_t spectrum_bytes, std::int64_t table_bytes) const;
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }
 
   const Variant& variant_;

@@ -75,11 +75,10 @@ class LongConvolution final : public Step {
         // The pass back of bf16 leaves nothing there.
         const auto rows = [&](const char* name, int array, const char* gate, int gate_array,
                               float* of_pass) -> OuterPass::Rows {
-          const std::int64_t skipped = row * problem_.channels * problem_.length;
           return {name,
-                  samples_from(at(call, array), skipped),
+                  rows_at(call, array, problem_).from(row, 0),
                   gate,
-                  samples_from(at(call, gate_array), skipped),
+                  rows_at(call, gate_array, problem_).from(row, 0),
                   call.workspace,
                   batch,
                   problem_.channels,
@@ -97,7 +96,7 @@ class LongConvolution final : public Step {
       }
     if (!energies) return;
     const ConvolutionArguments a = arguments_of_rows(call, problem_, arrays_, place_, constants);
-    const RescaledItems::Rows rows{a.u, a.pregate, a.postgate, a.y, energies};
+    const RescaledItems::Rows rows{u_of(a), pregate_of(a), postgate_of(a), y_of(a), energies};
     to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room(call.batch), machine, of_rescaled));
   }
 
@@ -119,6 +118,7 @@ class LongConvolution final : public Step {
         reinterpret_cast<const float*>(constants.last(2).data());  // any: planes have no rows of their own
     a.batch = static_cast<int>(plane_rows(variant_.fold, batch)), a.channels = static_cast<int>(count * rows);
     a.length = variant_.inner().size;
+    a.u_strides = a.y_strides = contiguous(a.channels, a.length);
     return inner_.launch(a, machine, 4 * count * numbers_, static_cast<std::int64_t>(constants.size_bytes()));
   }
 

@@ -38,7 +38,8 @@ void OuterPass::fit(const Machine& machine) {
 Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<const std::uint32_t> constants) const {
   const bool back = layout_.key.back;
   outer::Arguments a{};
-  a.samples = rows.samples, a.gate = rows.gate;
+  a.samples = rows.samples.data, a.samples_strides = rows.samples.strides;
+  a.gate = rows.gate.data, a.gate_strides = rows.gate.strides;
   a.planes = rows.planes, a.tables = constants.data();
   a.batch = static_cast<int>(rows.batch), a.channels = static_cast<int>(rows.channels);
   a.length = static_cast<int>(rows.length);
@@ -52,9 +53,12 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
   const std::int64_t blocks = std::clamp<std::int64_t>(concurrent_ / tiles, 1, items) * tiles;
   Launch launch =
       make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
-  const std::int64_t bytes = std::int64_t{2} * rows.batch * rows.channels * rows.length;
-  launch.touches({rows.name, rows.samples, bytes, back, false});
-  if (a.gate) launch.touches({rows.gate_name, a.gate, bytes, false, false});
+  const auto touch = [&](const char* name, const RowArray& array, bool written) {
+    if (!array.data) return;
+    const std::int64_t bytes = reach_of(array.strides, rows.batch, rows.first + rows.count, rows.length);
+    launch.touches({name, array.data, bytes, written, false});
+  };
+  touch(rows.name, rows.samples, back), touch(rows.gate_name, rows.gate, false);
   const std::int64_t planes = plane_rows(layout_.key.fold, rows.batch) * rows.count;
   launch.touches({"planes", a.planes, planes * plane_bytes(std::int64_t{rows_} * columns_), !back, false});
   if (a.energies) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/families/outer/family.hpp"
+#include "kernels/plan/arrays.hpp"
 #include "kernels/plan/machine.hpp"
 
 namespace danaus {
@@ -24,9 +25,9 @@ class OuterPass {
   // Channels `first` to `first` + `count` - 1 of samples [B, H, L]: from them to planes, or back.
   struct Rows {
     const char* name;
-    void* samples;
+    RowArray samples;
     const char* gate_name;
-    const void* gate;  // or null
+    RowArray gate;  // or none
     void* planes;
     std::int64_t batch, channels, length, first, count;
     float* energies = nullptr;  // of the first item, or null

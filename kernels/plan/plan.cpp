@@ -11,6 +11,7 @@
 #include "kernels/plan/arrays.hpp"
 #include "kernels/plan/workspaces.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/step/step.hpp"
 
 namespace danaus {
 namespace {
@@ -51,6 +52,50 @@ bool overlap(const Buffer& a, const Buffer& b) {
   return a.bytes > 0 && b.bytes > 0 && begin < other + b.bytes && other < begin + a.bytes;
 }
 
+namespace {
+
+// Whether rows of two arrays of the same strides share a sample, the second of which begins so many samples later;
+// `apart` 0: different rows of one array.
+bool share_samples(std::int64_t apart, const RowStrides& strides, std::int64_t batch, std::int64_t channels,
+                   std::int64_t length) {
+  for (std::int64_t row = 1 - batch; row < batch; ++row) {
+    const std::int64_t from = apart + row * strides.row, nearest = -from / strides.channel;
+    for (std::int64_t channel = nearest - 1; channel <= nearest + 1; ++channel) {
+      const bool is_itself = apart == 0 && row == 0 && channel == 0;
+      if (!is_itself && std::abs(channel) < channels && std::abs(from + channel * strides.channel) < length)
+        return true;
+    }
+  }
+  return false;
+}
+
+// Throws unless rows [B, H, L] of the array may have the buffer's strides.
+void check_strides(const char* operation, const Buffer& buffer, const Array& array, std::int64_t batch) {
+  const std::int64_t channels = array.extents[1], length = array.extents[2];
+  const RowStrides& s = buffer.strides;
+  if (s.row <= 0 || s.channel <= 0)
+    fail(operation, ": ", array.name, " has strides of ", s.row, " and ", s.channel, " samples, must be at least 1");
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (s.row > kMost || s.channel > kMost)
+    fail(operation, ": ", array.name, " has strides of ", s.row, " and ", s.channel, " samples, must be at most 2^40");
+  if (array.role == Role::output && share_samples(0, s, batch, channels, length))
+    fail(operation, ": rows of ", array.name, " share samples, with strides of ", s.row, " and ", s.channel,
+         " for rows of ", length);
+  if (const std::int64_t reach = reach_of(s, batch, channels, length); static_cast<std::int64_t>(buffer.bytes) < reach)
+    fail(operation, ": ", array.name, " has ", buffer.bytes, " bytes, its rows reach over ", reach);
+}
+
+// Whether two arrays of a call share a sample, one of them an output. Of rows with other strides each, that is not
+// looked at: what they reach over must be apart.
+bool share_samples(const Buffer& output, const Buffer& other, const Array& array, std::int64_t batch) {
+  if (!overlap(output, other)) return false;
+  const std::ptrdiff_t apart = static_cast<const std::byte*>(other.data) - static_cast<const std::byte*>(output.data);
+  if (output.strides == RowStrides{} || output.strides != other.strides || apart == 0 || apart % 2 != 0) return true;
+  return share_samples(apart / 2, output.strides, batch, array.extents[1], array.extents[2]);
+}
+
+}  // namespace
+
 struct Plan::State {
   struct Constants {
     std::shared_ptr<void> memory;
@@ -58,7 +103,10 @@ struct Plan::State {
   };
 
   State(Case asked_case, std::shared_ptr<const Machine> on, std::span<const std::uint8_t> kept)
-      : asked(std::move(asked_case)), arrays(asked.arrays()), machine(std::move(on)) {
+      : asked(std::move(asked_case)),
+        arrays(asked.arrays()),
+        takes_strides(convolution_of(asked)),
+        machine(std::move(on)) {
     if (!machine) fail("plan: there is no machine");
     program = make_program(asked, machine->device(), kept);
     if (const Variant& v = *program.variant; !v.compiled)
@@ -103,6 +151,7 @@ struct Plan::State {
     }
   }
   std::int64_t batch_of(const char* operation, std::int64_t asked_batch) const;
+  static bool is_rows(const Array& array) { return array.shape == "B*H*L"; }
   // Of all steps of these lists; null where they need none.
   using Lists = std::initializer_list<const Steps*>;
   static std::int64_t workspace_bytes(Lists lists, std::int64_t batch) {
@@ -122,6 +171,7 @@ struct Plan::State {
 
   Case asked;
   std::vector<Array> arrays;
+  bool takes_strides;  // rows of all steps may have some
   std::shared_ptr<const Machine> machine;
   Program program;
   std::vector<Constants> constants;  // of the steps of prepare, then of execute
@@ -155,19 +205,24 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
     if (!buffer->data) fail(operation, ": ", array.name, " is null");
     const std::int64_t size = bytes(array.dtype);
     const std::int64_t samples = array.batched ? array.size() / array.extents.front() * batch : array.size();
-    if (buffer->bytes != static_cast<std::size_t>(size * samples))
+    const bool is_strided = buffer->strides != RowStrides{};
+    if (is_strided && (!takes_strides || !is_rows(array)))
+      fail(operation, ": ", array.name, " [", array.shape, "] has strides, must be contiguous");
+    if (is_strided)
+      check_strides(operation, *buffer, array, batch);
+    else if (buffer->bytes != static_cast<std::size_t>(size * samples))
       fail(operation, ": ", array.name, " has ", buffer->bytes / static_cast<std::size_t>(size), " samples of ",
            name(array.dtype), ", the plan needs ", product_of(array, batch));
     const std::int64_t of_number = size * array.parts();
     if (reinterpret_cast<std::uintptr_t>(buffer->data) % of_number != 0)
       fail(operation, ": ", array.name, " is not aligned to the ", of_number, " bytes of its numbers");
     check_range(operation, *buffer);
-    call.arrays[i] = const_cast<void*>(buffer->data);
+    call.arrays[i] = const_cast<void*>(buffer->data), call.strides[i] = buffer->strides;
   }
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!given[i] || arrays[i].role != Role::output) continue;
     for (std::size_t other = 0; other < arrays.size(); ++other)
-      if (given[other] && other != i && overlap(*given[i], *given[other]))
+      if (given[other] && other != i && share_samples(*given[i], *given[other], arrays[i], batch))
         fail(operation, ": ", arrays[i].name, " overlaps ", arrays[other].name);
   }
   return call;

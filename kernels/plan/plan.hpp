@@ -19,13 +19,16 @@
 
 namespace danaus {
 
-// An array of a call, in memory of the machine, named as in the case's arrays().
+// An array of a call, in memory of the machine, named as in the case's arrays(). Rows of long convolutions, of their
+// gradients and steps may have strides; all other arrays are contiguous.
 struct Buffer {
   std::string_view name;
   const void* data = nullptr;  // an output is written
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;       // from the first sample to behind the last one
+  RowStrides strides{};        // in samples; {0, 0}: contiguous
 
-  Buffer(std::string_view name, const void* data, std::size_t bytes) : name(name), data(data), bytes(bytes) {}
+  Buffer(std::string_view name, const void* data, std::size_t bytes, const RowStrides& strides = {})
+      : name(name), data(data), bytes(bytes), strides(strides) {}
   template <class T>
   Buffer(std::string_view name, std::span<T> values) : Buffer(name, values.data(), values.size_bytes()) {}
 };
@@ -79,10 +82,10 @@ class Plan {
   // prepared filters, one thread waits until the other has made its launches.
   void prepare(std::span<const Buffer> filters, const CallOptions& options = {});
 
-  // Executes the plan on all inputs and outputs of the case. Arrays are contiguous, aligned to whole samples; 16 bytes
-  // are fastest. Outputs overlap no other array. Asynchronous on a GPU. Any thread may call. Nothing is allocated
-  // while the stream is captured. Each capture takes a workspace of the plan's own that an earlier call has left, and
-  // keeps it as long as the plan lives. The graph's first launch comes after that call.
+  // Executes the plan on all inputs and outputs of the case. Arrays are aligned to whole samples; 16 bytes, of each
+  // row, are fastest. Outputs share no sample with another array. Asynchronous on a GPU. Any thread may call. Nothing
+  // is allocated while the stream is captured. Each capture takes a workspace of the plan's own that an earlier call
+  // has left, and keeps it as long as the plan lives. The graph's first launch comes after that call.
   void execute(std::span<const Buffer> arrays, const CallOptions& options = {}) const;
   void execute(std::initializer_list<Buffer> arrays, const CallOptions& options = {}) const {
     execute(std::span(arrays.begin(), arrays.size()), options);

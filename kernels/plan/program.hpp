@@ -58,7 +58,8 @@ struct Launch {
 // What comes with each call.
 struct Call {
   std::int64_t batch = 0;
-  std::array<void*, kMaxArrays> arrays{};  // in the order of the case's arrays(); those of the call's role
+  std::array<void*, kMaxArrays> arrays{};        // in the order of the case's arrays(); those of the call's role
+  std::array<RowStrides, kMaxArrays> strides{};  // of rows [B, H, L]; {0, 0}: contiguous
   void* prepared = nullptr;
   void* workspace = nullptr;
 };
@@ -107,8 +108,9 @@ inline std::int64_t workspace_bytes(const std::vector<std::unique_ptr<Step>>& st
 // families/spectrum/family.hpp) where the case removes some, else empty.
 Program make_program(const Case& asked, const Device& device, std::span<const std::uint8_t> kept = {});
 
-// The fastest that length, alignment of the rows and device allow.
-Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Variant& variant, const Device& device,
-                         std::initializer_list<const void*> rows);
+// The fastest that length, alignment and strides of the rows, and the device allow.
+Transfer choose_transfer(const ConvolutionArguments& rows, const Variant& variant, const Device& device);
+// Of contiguous rows at aligned addresses.
+Transfer choose_transfer(std::int64_t length, std::int64_t channels, const Variant& variant, const Device& device);
 
 }  // namespace danaus

@@ -94,19 +94,28 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
     known.push_back(data);
     launch.touches({name, data, of_bytes, written, false});
   };
-  const std::int64_t row_bytes = std::int64_t{2} * ((of.batch - std::int64_t{1}) * of.channels + channels) * of.length;
   const auto arrays_of = [&](const Rows& from) {
-    touch("results", from.y, row_bytes, true);
-    touch("rows", from.u, row_bytes, false);
-    touch("pregate", from.pregate, row_bytes, false), touch("postgate", from.postgate, row_bytes, false);
+    const auto touch_rows = [&](const char* name, const RowArray& rows, bool written) {
+      touch(name, rows.data, reach_of(rows.strides, of.batch, channels, of.length), written);
+    };
+    touch_rows("results", from.y, true), touch_rows("rows", from.u, false);
+    touch_rows("pregate", from.pregate, false), touch_rows("postgate", from.postgate, false);
     touch("energies", from.energies, energy_bytes(channels, of.batch), false);
     const bool aligned = of.length % 8 == 0 && are_aligned({from.u, from.y, from.pregate, from.postgate});
-    return rescaled::RowArrays{from.u,        from.pregate,
-                               from.postgate, from.y,
-                               of.length,     std::int64_t{of.channels} * of.length,
-                               of.batch,      of.length,
-                               of.length,     aligned ? Transfer::vector : Transfer::element,
-                               from.energies, from.conjugate};
+    return rescaled::RowArrays{from.u.data,
+                               from.pregate.data,
+                               from.postgate.data,
+                               from.y.data,
+                               from.u.strides,
+                               from.pregate.strides,
+                               from.postgate.strides,
+                               from.y.strides,
+                               of.batch,
+                               of.length,
+                               of.length,
+                               aligned ? Transfer::vector : Transfer::element,
+                               from.energies,
+                               from.conjugate};
   };
   for (const Rows& each : rows) a.rows[a.convolutions++] = arrays_of(each);
   touch("points", points, blocks * block_bytes(), true);

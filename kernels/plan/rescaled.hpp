@@ -41,8 +41,7 @@ class RescaledItems {
 
   // Convolutions of rows [B, H, L]: y of `u`, the gates, and energies of the products.
   struct Rows {
-    const void *u, *pregate, *postgate;
-    void* y;
+    RowArray u, pregate, postgate, y;
     const float* energies;
     bool conjugate = false;
   };

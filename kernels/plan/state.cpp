@@ -84,7 +84,7 @@ struct Plans {
                 const Machine& machine) const {
     state::Arguments given = asked;
     given.in_bulk =
-        choice.layout().key.group && given.aligned && has_maps(machine.device(), problem.length, problem.channels);
+        choice.layout().key.group && given.aligned && has_maps(machine.device(), problem.length * problem.channels);
     if (given.in_bulk) {
       const auto length = static_cast<std::uint64_t>(problem.length),
                  rows = static_cast<std::uint64_t>(problem.channels);

@@ -78,11 +78,13 @@ TEST(Rows, LieBeyond32BitsToo) {
   const std::int64_t begin = (std::int64_t{999} * 1000 + 7) * 32768;
   ASSERT_GT(begin, 7 * kTwo32);
   a.division = {500, 0};
-  EXPECT_EQ(item_at<PairsOf32K>(a, 7 * 500 + 499).offset, begin - 1000 * 32768);
-  EXPECT_EQ(row_place(a, Path::threads, item_at<PairsOf32K>(a, 7 * 500 + 499), 1).begin, begin);
+  const RowStrides strides = contiguous(1000, 32768);
+  const Item last = item_at<PairsOf32K>(a, 7 * 500 + 499);
+  EXPECT_EQ(offset_of(strides, last), begin - 1000 * 32768);
+  EXPECT_EQ(row_place(a, strides, Path::threads, last, 1).begin, begin);
   Item item = item_at<PairsOf32K>(a, 7 * 500 + 498);
   advance<PairsOf32K>(a, item);
-  EXPECT_EQ(item.offset, begin - 1000 * 32768);
+  EXPECT_EQ(offset_of(strides, item), begin - 1000 * 32768);
 
   alignas(16) std::uint16_t row[16];
   std::iota(std::begin(row), std::end(row), std::uint16_t{1});
@@ -140,6 +142,7 @@ TEST(OuterPasses, LieBeyond32BitsToo) {
     outer::Arguments a{};
     a.samples = as_element(samples.data(), kBegin), a.planes = planes.data(), a.tables = tables.data();
     a.batch = 1, a.channels = kChannels, a.length = kLength, a.first_channel = kChannels - 1, a.channel_count = 1;
+    a.samples_strides = contiguous(kChannels, kLength);
     a.columns = 64, a.aligned = false;
     host::Executor executor;
     executor.declare("samples", samples.data(), 2 * samples.size(), back);
@@ -165,6 +168,7 @@ TEST(Pieces, LieBeyond32BitsToo) {
   a.begin = 3000, a.end = 3700, a.step = 200, a.lead = 56, a.size = 256;  // the last one gives 100
   a.first_row = kRow * kOfRow + 3, a.rows_now = 1, a.of_row = kOfRow, a.first_channel = 7, a.channels_now = 1;
   a.channels = kChannels, a.length = kLength, a.aligned = false;
+  a.rows_strides = a.result_strides = contiguous(kChannels, kLength);
   host::Executor executor;
   executor.declare("u", u.data(), 2 * u.size(), false);
   executor.declare("y", y.data(), 2 * y.size(), true);

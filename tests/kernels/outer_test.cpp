@@ -110,6 +110,7 @@ class Both {
     a.tables = tables.data();
     a.batch = kBatch, a.channels = kChannels, a.length = length_, a.first_channel = kFirst, a.channel_count = kCount;
     a.columns = kColumns, a.aligned = length_ % 8 == 0;
+    a.samples_strides = a.gate_strides = contiguous(kChannels, length_);
     host::Executor executor;
     executor.declare("u", u_.data(), 2 * u_.size(), false);
     executor.declare("y", y_.data(), 2 * y_.size(), back);

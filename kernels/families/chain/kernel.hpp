@@ -250,7 +250,7 @@ class Warp {
       wait_for(place, parity);
       Words<4> re[r], im[r] = {};  // four tiles each
       load(slab, re, im);
-      if (is_enclosing()) cut(row_place(a_, Path::enclosing, item), re);
+      if (is_enclosing()) cut(row_place(a_, a_.u_strides, Path::enclosing, item), re);
       int exponent = 0;
       if constexpr (layout.scaled) exponent = narrow(re, im);
       const Squares squares = squares_of(re, im);
@@ -343,15 +343,17 @@ class Warp {
       const SharedAddress slab = slab_at(fetch_place_), barrier = barrier_at(fetch_place_);
       if (in_bulk())
         device::barrier_expect(barrier, (1 + pregate() + postgate()) * layout.item_rows * layout.row_bytes);
-      const auto fetch_rows = [&](const TensorMap& map, const TensorMap& line, const void* rows, int row) {
+      const auto fetch_rows = [&](const TensorMap& map, const TensorMap& line, const void* rows,
+                                  const RowStrides& strides, int row) {
         if (in_bulk())
           copy_slab<P>(a_, path_, map, line, fetch_item_, 0, slab + row * layout.row_bytes, barrier);
         else
-          copy_slab_by_threads<P, WarpWorker>(a_, rows, fetch_item_, 0, slab + row * layout.row_bytes);
+          copy_slab_by_threads<P, WarpWorker>(a_, rows, strides, fetch_item_, 0, slab + row * layout.row_bytes);
       };
-      fetch_rows(a_.u_map, a_.u_line, a_.u, 0);
-      if (pregate()) fetch_rows(a_.pregate_map, a_.pregate_line, a_.pregate, layout.pregate_row);
-      if (postgate()) fetch_rows(a_.postgate_map, a_.postgate_line, a_.postgate, layout.postgate_row);
+      fetch_rows(a_.u_map, a_.u_line, a_.u, a_.u_strides, 0);
+      if (pregate()) fetch_rows(a_.pregate_map, a_.pregate_line, a_.pregate, a_.pregate_strides, layout.pregate_row);
+      if (postgate())
+        fetch_rows(a_.postgate_map, a_.postgate_line, a_.postgate, a_.postgate_strides, layout.postgate_row);
       advance<P>(a_, fetch_item_);
       ++fetched_;
       if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0;
@@ -379,7 +381,7 @@ class Warp {
 
   // The samples beyond N: this lane's of tile (0, 0), whose first row they are.
   DANAUS_DEVICE u32 load_beyond(Item item) const {
-    const RowPlace row = row_place(a_, Path::enclosing, item);
+    const RowPlace row = row_place(a_, a_.u_strides, Path::enclosing, item);
     const int n = layout.size + device::lane_index() / 4;
     if (device::lane_index() % 4 != 0 || n >= row.last) return 0;
     const auto sample = [&](const void* rows) {
@@ -388,10 +390,11 @@ class Warp {
     return pregate() ? device::mul2<layout.dtype>(sample(a_.u), sample(a_.pregate)) : sample(a_.u);
   }
   DANAUS_DEVICE void store_beyond(Item item, float factor, u32 tile) const {
-    const RowPlace row = row_place(a_, Path::enclosing, item);
+    const RowPlace row = row_place(a_, a_.y_strides, Path::enclosing, item);
     const int n = layout.size + device::lane_index() / 4;
     if (device::lane_index() % 4 != 0 || n >= row.last) return;
-    const auto* gates = static_cast<const std::uint16_t*>(a_.postgate) + row.begin + n;
+    const long long of_gate = row_place(a_, a_.postgate_strides, Path::enclosing, item).begin;
+    const auto* gates = static_cast<const std::uint16_t*>(a_.postgate) + of_gate + n;
     tile = postgate() ? scaled::samples_of<layout.dtype>(tile, factor, device::load_global<2>(gates)[0])
                       : scaled::samples_of<layout.dtype>(tile, factor);
     device::store_global<2>(static_cast<std::uint16_t*>(a_.y) + row.begin + n, {tile & 0xffff});
@@ -534,7 +537,7 @@ class Warp {
     device::fence_async();
     device::sync_warp();
     if (is_enclosing())
-      store_row(row_place(a_, Path::enclosing, item), slab);
+      store_row(row_place(a_, a_.y_strides, Path::enclosing, item), slab);
     else if (path_ == Path::threads)
       store_slab_by_threads<P, WarpWorker>(a_, item, 0, slab);
     else if (leader_)

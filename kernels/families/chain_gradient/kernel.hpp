@@ -107,7 +107,7 @@ class Warp {
   }
   DANAUS_DEVICE Item item(int i) const {
     const int row = steps.item_rows * (items_.first + i);
-    return {channel_, row, row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
+    return {channel_, row};
   }
 
   // Gates that bulk copies bring stand where the next item's arrays would.
@@ -121,7 +121,7 @@ class Warp {
       const SharedAddress barrier = barriers_ + 8 * place;
       if (in_bulk_) device::barrier_expect(barrier, (2 + pregate_ + postgate_) * steps.item_rows * steps.row_bytes);
       const auto copy = [&](int array, const TensorMap& map, const TensorMap& gate_map, const void* rows,
-                            const void* gate) {
+                            const RowStrides& strides, const void* gate, const RowStrides& gate_strides) {
         const auto copy_in_bulk = [&](const TensorMap& of, int to) {
           copy_slab<S>(a_.rows, Path::tensor, of, a_.rows.u_line, from, 0, slab_at(to, array), barrier);
         };
@@ -129,11 +129,13 @@ class Warp {
           copy_in_bulk(map, place);
           if (has_gate(array)) copy_in_bulk(gate_map, place + 1);
         } else if constexpr (path != Path::tensor) {
-          copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, gate, from, 0, slab_at(place, array));
+          copy_gated_slab_by_threads<S, chain::WarpWorker>(a_.rows, rows, strides, gate, gate_strides, from, 0,
+                                                           slab_at(place, array));
         }
       };
-      copy(0, a_.rows.u_map, a_.rows.pregate_map, a_.rows.u, a_.rows.pregate);
-      copy(1, a_.rows.y_map, a_.rows.postgate_map, a_.dy, a_.rows.postgate);
+      copy(0, a_.rows.u_map, a_.rows.pregate_map, a_.rows.u, a_.rows.u_strides, a_.rows.pregate,
+           a_.rows.pregate_strides);
+      copy(1, a_.rows.y_map, a_.rows.postgate_map, a_.dy, a_.dy_strides, a_.rows.postgate, a_.rows.postgate_strides);
     }
     if (!in_bulk_) device::copy_async_commit();
   }

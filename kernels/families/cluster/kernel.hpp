@@ -303,7 +303,8 @@ class Block {
     DANAUS_UNROLL_BY(1)
     for (int g = 0; g < layout.groups; ++g) {
       device::sync_block();
-      copy_slab_by_threads<P, Worker>(a_, a_.u, from, slab_of_row(layout.groups * stage + g), plane_at(0));
+      copy_slab_by_threads<P, Worker>(a_, a_.u, a_.u_strides, from, slab_of_row(layout.groups * stage + g),
+                                      plane_at(0));
       device::copy_async_commit();
       device::copy_async_wait<0>();
       device::sync_block();
@@ -504,7 +505,7 @@ class Block {
     for (int g = 0; g < layout.groups; ++g) {
       const int slab = layout.groups * stage + g;
       for (int plane = 0; plane < kPlanes && item.row + plane < a_.batch; ++plane) {
-        const RowPlace to = row_place(a_, Path::threads, item, plane);
+        const RowPlace to = row_place(a_, a_.y_strides, Path::threads, item, plane);
         for (int chunk = Worker::index(); chunk < layout.row_chunks; chunk += Worker::kThreads) {
           const int n = sample_of<P>(slab_of_row(slab), chunk);
           if (n >= to.last) continue;

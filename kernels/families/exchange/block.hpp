@@ -200,7 +200,7 @@ class BlockSteps {
         device::barrier_expect(barrier, layout.load_bytes);
         copy_slab<P>(a_, path_, a_.u_map, a_.u_line, fetch_item_, fetch_slab_, place, barrier);
       } else {
-        copy_slab_by_threads<P, Worker>(a_, a_.u, fetch_item_, fetch_slab_, place);
+        copy_slab_by_threads<P, Worker>(a_, a_.u, a_.u_strides, fetch_item_, fetch_slab_, place);
       }
       if (++fetch_place_ == layout.tuning.ring) fetch_place_ = 0;
       if (++fetch_slab_ == layout.slabs) fetch_slab_ = 0, advance<P>(a_, fetch_item_);
@@ -251,8 +251,8 @@ class BlockSteps {
   }
 
   // A gate's part for a unit, when it has come.
-  DANAUS_DEVICE Gate<P> gate_of(bool present, const void* rows, Item item, int unit) const {
-    Gate<P> gate{present, gates_in_ring(), path_, 0, {}, rows, item, unit};
+  DANAUS_DEVICE Gate<P> gate_of(bool present, const void* rows, const RowStrides& strides, Item item, int unit) const {
+    Gate<P> gate{present, gates_in_ring(), path_, 0, {}, rows, strides, item, unit};
     if (present && gates_in_ring()) {
       gate.slab_begin = gates_.wait(unit / layout.column_chunks);
       gate.slab = Column<P>(gate.slab_begin, gate.slab_begin + layout.row_bytes, unit % layout.column_chunks);
@@ -303,7 +303,7 @@ class BlockSteps {
   // Step A of the block's item of that number, calling after(j) when this warp's unit j is done.
   template <class After>
   DANAUS_DEVICE void transform(Item item, int number, int place, u32 parity, After after) {
-    const RowPlace row = is_enclosing() ? row_place(a_, Path::enclosing, item) : RowPlace{};
+    const RowPlace row = is_enclosing() ? row_place(a_, a_.u_strides, Path::enclosing, item) : RowPlace{};
     range::LaneSquares<2> squares;
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
@@ -314,7 +314,7 @@ class BlockSteps {
       }
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
-      const Gate<P> gate = gate_of(pregate(), a_.pregate, item, unit);
+      const Gate<P> gate = gate_of(pregate(), a_.pregate, a_.pregate_strides, item, unit);
       if (is_enclosing()) {
         clear_ends(row, unit, slab_at(place, unit / layout.column_chunks));
         if (gate.present && gate.in_ring) clear_ends(row, unit, gate.slab_begin);
@@ -346,13 +346,15 @@ class BlockSteps {
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       if constexpr (!layout.tuning.unit_in_registers) back_ = load_unit<P>(a_.tables, unit, true);
-      const Gate<P> gate = gate_of(postgate(), a_.postgate, item, unit);
+      const Gate<P> gate = gate_of(postgate(), a_.postgate, a_.postgate_strides, item, unit);
       Words<4> tail{};
       if (has_beyond(unit)) {
         transform_column_back<P, !layout.pair, Walk::first>(a_, column_of(place, unit), gate, constants_, back_,
                                                             factor_, tail);
-        const RowPlace row = row_place(a_, Path::enclosing, item);
-        tail = postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, row)) : samples_of<P>(tail, factor_);
+        const RowPlace row = row_place(a_, a_.y_strides, Path::enclosing, item);
+        const RowPlace of_gate = row_place(a_, a_.postgate_strides, Path::enclosing, item);
+        tail =
+            postgate() ? samples_of<P>(tail, factor_, load_beyond(a_.postgate, of_gate)) : samples_of<P>(tail, factor_);
         if (device::lane_index() == 0) store_chunk(a_.y, row, layout.size, Transfer::enclosing, tail);
       } else {
         transform_column_back<P, false, Walk::first>(a_, column_of(place, unit), gate, constants_, back_, factor_, tail,

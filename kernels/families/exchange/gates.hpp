@@ -16,14 +16,15 @@ struct Gate {
   Path path;
   SharedAddress slab_begin;  // in the ring
   Column<P> slab;            // there
-  const void* rows;          // in global memory
+  const void* rows;          // in global memory, at these strides
+  RowStrides strides;
   Item item;
   int unit;
 
   DANAUS_DEVICE Words<4> words(const ConvolutionArguments& a, int row, int nr, int b) const {
     if (in_ring) return slab.words(row, nr, b);
     const int n = Column<P>::sample(unit, nr, b);
-    const RowPlace from = row_place(a, path, item, row);
+    const RowPlace from = row_place(a, strides, path, item, row);
     if (item.row + row >= a.batch || n >= from.last) return {};
     return load_chunk(rows, from, n, a.transfer);
   }

@@ -196,7 +196,7 @@ class Block {
 
   DANAUS_DEVICE Item item(int i) const {
     const int row = steps.item_rows * (items_.first + i);
-    return {channel_, row, row * samples_to_next_row(a_.rows) + static_cast<long long>(channel_) * a_.rows.length};
+    return {channel_, row};
   }
 
   // Slabs, by their number among all that this block reads: those of u (array 0) and of dy in turn.
@@ -232,9 +232,15 @@ class Block {
           copy(array == 0 ? a_.rows.u_map : a_.rows.y_map, place);
           if (has_gate(array)) copy(array == 0 ? a_.rows.pregate_map : a_.rows.postgate_map, place + 1);
         } else if constexpr (path != Path::tensor) {
-          copy_gated_slab_by_threads<S, Worker>(a_.rows, array == 0 ? a_.rows.u : a_.dy,
-                                                array == 0 ? a_.rows.pregate : a_.rows.postgate, from, slab,
-                                                address_of(place));
+          const auto copy_by_threads = [&](const void* rows, const RowStrides& strides, const void* gate,
+                                           const RowStrides& gate_strides) {
+            copy_gated_slab_by_threads<S, Worker>(a_.rows, rows, strides, gate, gate_strides, from, slab,
+                                                  address_of(place));
+          };
+          if (array == 0)
+            copy_by_threads(a_.rows.u, a_.rows.u_strides, a_.rows.pregate, a_.rows.pregate_strides);
+          else
+            copy_by_threads(a_.dy, a_.dy_strides, a_.rows.postgate, a_.rows.postgate_strides);
         }
       }
     }

@@ -129,10 +129,10 @@ class Block {
 
   static DANAUS_DEVICE SharedAddress address_of(int place) { return place * layout.tile_bytes; }
   // Of no samples beyond the batch.
-  DANAUS_DEVICE RowPlace row_of(const Item& item, int row) const {
+  DANAUS_DEVICE RowPlace row_of(const RowStrides& strides, const Item& item, int row) const {
     const int b = item.number * layout.item_rows + row;
     if (b >= a_.batch) return {0, 0, 0};
-    return {(static_cast<long long>(b) * a_.channels + a_.first_channel + item.channel) * a_.length, 0, a_.length};
+    return {b * strides.row + (a_.first_channel + item.channel) * strides.channel, 0, a_.length};
   }
   DANAUS_DEVICE std::uint16_t* plane(const Item& item, int number) const {
     const long long row = 2ll * item.number + number;
@@ -145,7 +145,7 @@ class Block {
     const SharedAddress to = address_of(place);
     if constexpr (!back) {
       DANAUS_UNROLL
-      for (int row = 0; row < layout.item_rows; ++row) load_samples(row_of(item, row), to + row * layout.row_bytes);
+      for (int row = 0; row < layout.item_rows; ++row) load_samples(item, row, to + row * layout.row_bytes);
     } else {
       DANAUS_UNROLL
       for (int number = 0; number < 2; ++number) {
@@ -160,7 +160,8 @@ class Block {
     }
   }
   // Zeros beyond the row.
-  DANAUS_DEVICE void load_samples(const RowPlace& row, SharedAddress to) const {
+  DANAUS_DEVICE void load_samples(const Item& item, int number, SharedAddress to) const {
+    const RowPlace row = row_of(a_.samples_strides, item, number);
     const auto* from = static_cast<const std::uint16_t*>(a_.samples) + row.begin;
     if (a_.aligned && !a_.gate) {
       DANAUS_UNROLL
@@ -170,12 +171,13 @@ class Block {
       }
       return;
     }
+    const RowPlace of_gate = row_of(a_.gate_strides, item, number);
     DANAUS_UNROLL_BY(2)
     for (int j = 0; j < kRuns; ++j) {
       const int n = sample_of(j);
       Words<4> words{};
       if (n < row.last) words = load_chunk(a_.samples, row, n, transfer());
-      if (n < row.last && a_.gate) words = gated<layout.dtype>(words, load_chunk(a_.gate, row, n, transfer()));
+      if (n < row.last && a_.gate) words = gated<layout.dtype>(words, load_chunk(a_.gate, of_gate, n, transfer()));
       device::store_shared<16>(to + place_of_row(j), words);
     }
   }
@@ -184,7 +186,7 @@ class Block {
     const SharedAddress from = address_of(place);
     if constexpr (back) {
       DANAUS_UNROLL
-      for (int row = 0; row < layout.item_rows; ++row) store_samples(row_of(item, row), from + row * layout.row_bytes);
+      for (int row = 0; row < layout.item_rows; ++row) store_samples(item, row, from + row * layout.row_bytes);
     } else {
       DANAUS_UNROLL
       for (int number = 0; number < 2; ++number) {
@@ -197,7 +199,8 @@ class Block {
       }
     }
   }
-  DANAUS_DEVICE void store_samples(const RowPlace& row, SharedAddress from) const {
+  DANAUS_DEVICE void store_samples(const Item& item, int number, SharedAddress from) const {
+    const RowPlace row = row_of(a_.samples_strides, item, number);
     auto* const to = static_cast<std::uint16_t*>(a_.samples) + row.begin;
     if (a_.aligned && !a_.gate) {
       DANAUS_UNROLL
@@ -206,12 +209,13 @@ class Block {
           device::store_global<16>(to + n, device::load_shared<16>(from + place_of_row(j)));
       return;
     }
+    const RowPlace of_gate = row_of(a_.gate_strides, item, number);
     DANAUS_UNROLL_BY(2)
     for (int j = 0; j < kRuns; ++j) {
       const int n = sample_of(j);
       if (n >= row.last) continue;
       Words<4> words = device::load_shared<16>(from + place_of_row(j));
-      if (a_.gate) words = gated<layout.dtype>(words, load_chunk(a_.gate, row, n, transfer()));
+      if (a_.gate) words = gated<layout.dtype>(words, load_chunk(a_.gate, of_gate, n, transfer()));
       store_chunk(a_.samples, row, n, transfer(), words);
     }
   }

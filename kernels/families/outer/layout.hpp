@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/memory/arguments.hpp"
 #include "kernels/memory/division.hpp"
 #include "reference/convolution/convolution.hpp"
 
@@ -80,8 +81,9 @@ struct Layout {
 };
 
 struct Arguments {
-  void* samples;                // [B, H, L]: u; of the pass back y, which is written
-  const void* gate;             // [B, H, L] or null
+  void* samples;     // [B, H, L]: u; of the pass back y, which is written
+  const void* gate;  // [B, H, L] or null
+  RowStrides samples_strides, gate_strides;
   void* planes;                 // [B', chunk's channels, rows, N2]: rows 2 p and 2 p + 1 are the two planes of item p
   const std::uint32_t* tables;  // constants of the DFT
   const std::uint32_t* slots;   // [N1] where a row k_hi stands among those that there are, or ~0; null where all are
@@ -93,7 +95,7 @@ struct Arguments {
   int items_of_channel;  // there
   int columns;           // N2, a multiple of a tile's
   int rows;              // of N1, that there are
-  bool aligned;          // rows begin at 16 bytes and are whole chunks
+  bool aligned;          // all rows begin at 16 bytes and are whole chunks
 };
 
 }  // namespace danaus::outer

@@ -40,16 +40,16 @@ class Block {
 
   DANAUS_DEVICE void move(int piece) const {
     const int row = a_.first_row + piece / a_.channels_now, number = row % a_.of_row;
-    const long long channel = a_.first_channel + piece % a_.channels_now;
-    const long long offset = (row / a_.of_row * static_cast<long long>(a_.channels) + channel) * a_.length;
+    const Item item{a_.first_channel + piece % a_.channels_now, row / a_.of_row};
     const int begin = static_cast<int>(a_.begin) + number * a_.step;
     if constexpr (layout.key.job == Job::cut) {
-      const RowPlace place{offset, 0, a_.length};
-      cut(a_.rows, place, begin - a_.lead, piece_of(a_.pieces, piece));
-      if (a_.pregate) cut(a_.pregate, place, begin - a_.lead, piece_of(a_.pregate_pieces, piece));
-      if (a_.postgate) cut(a_.postgate, place, begin, piece_of(a_.postgate_pieces, piece));
+      const auto place = [&](const RowStrides& strides) { return RowPlace{offset_of(strides, item), 0, a_.length}; };
+      cut(a_.rows, place(a_.rows_strides), begin - a_.lead, piece_of(a_.pieces, piece));
+      if (a_.pregate) cut(a_.pregate, place(a_.pregate_strides), begin - a_.lead, piece_of(a_.pregate_pieces, piece));
+      if (a_.postgate) cut(a_.postgate, place(a_.postgate_strides), begin, piece_of(a_.postgate_pieces, piece));
     } else {
-      join({offset + begin, 0, static_cast<int>(min(static_cast<long long>(a_.step), a_.end - begin))},
+      join({offset_of(a_.result_strides, item) + begin, 0,
+            static_cast<int>(min(static_cast<long long>(a_.step), a_.end - begin))},
            piece_of(a_.pieces, piece));
     }
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "kernels/memory/arguments.hpp"
 #include "kernels/memory/division.hpp"
 #include "reference/convolution/convolution.hpp"
 
@@ -43,7 +44,8 @@ struct Arguments {
   const void* rows;  // [B, H, L] of u; [H, K] of taps
   void* result;      // [B, H, L]: y
   void* pieces;      // [R, C, N]: rows `first_row` and after of B times `of_row`, channels `first_channel` and after
-  const void *pregate, *postgate;          // [B, H, L] or null
+  const void *pregate, *postgate;  // [B, H, L] or null
+  RowStrides rows_strides, result_strides, pregate_strides, postgate_strides;
   void *pregate_pieces, *postgate_pieces;  // [R, C, N]: the postgate's begin with the first sample that a piece gives
   long long begin, end;                    // of y
   int first_row, rows_now;                 // R

@@ -176,7 +176,7 @@ class CorrelatedChannels {
       for (int i = 0; i < 2 * layout.item_rows; ++i) {
         const int row = i / 2, array = i % 2;
         if (b + row >= a_.correlated[0].batch) break;
-        const double energy = Rows(a_.correlated[array], {h, b + row, 0}).energy(0, 0);
+        const double energy = Rows(a_.correlated[array], {h, b + row}).energy(0, 0);
         energies[array][row] = energy;
         is_finite &= range::is_finite(energy);
       }

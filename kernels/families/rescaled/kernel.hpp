@@ -48,7 +48,7 @@ class ConvolvedItems {
     bool is_doubtful, is_broken;  // results are not finite
   };
   DANAUS_DEVICE Item item_at(int i) const {
-    return {i / a_.items_of_channel, layout.item_rows * (i % a_.items_of_channel), 0};
+    return {i / a_.items_of_channel, layout.item_rows * (i % a_.items_of_channel)};
   }
   DANAUS_DEVICE float least_of(const Item& item) const {
     return a_.least_share * limits_of<layout.dtype, false>(a_, item.channel).least;

@@ -39,12 +39,12 @@ struct Stages {
   int size, count, radices[12];
 };
 
-// Rows [B, H, L] of a convolution, or what is correlated. `energies` [H, items, units, 2] are of u times the pregate,
-// by item, unit and row of an item; NaN where the results of a unit are not finite.
+// Rows [B, H, L] of a convolution, each array with its strides, or what is correlated. `energies` [H, items, units, 2]
+// are of u times the pregate, by item, unit and row of an item; NaN where the results of a unit are not finite.
 struct RowArrays {
   const void *u, *pregate, *postgate;
   void* y;
-  long long channel_pitch, row_pitch;
+  RowStrides u_strides, pregate_strides, postgate_strides, y_strides;
   int batch, length, result_length;
   Transfer transfer;
   const float* energies;
