@@ -1,8 +1,10 @@
 #include "kernels/danaus.hpp"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/selftest.hpp"
@@ -25,6 +27,26 @@ CallOptions options_of(const char* operation, const danaus_call* given) {
   options.workspace = call.workspace, options.workspace_bytes = call.workspace_bytes;
   options.vouched = call.vouched != 0;
   return options;
+}
+
+// The call's arrays with the strides that it gives them.
+std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays, std::size_t count,
+                               const danaus_call* given) {
+  std::vector<Buffer> buffers = danaus::buffers_of(operation, arrays, count);
+  if (!given) return buffers;
+  const danaus_call call = read_struct(operation, "call", given);
+  if (call.stride_count > kMaxArrays)
+    fail(operation, ": ", call.stride_count, " strides, a case has at most ", kMaxArrays, " arrays");
+  if (call.stride_count > 0) require(operation, "strides", call.strides);
+  for (const danaus_strides& strides : std::span(call.strides, call.stride_count)) {
+    require(operation, "a stride's name", strides.name);
+    const auto buffer = std::ranges::find(buffers, std::string_view(strides.name), &Buffer::name);
+    if (buffer == buffers.end()) continue;
+    buffer->strides = {strides.row, strides.channel};
+    if (buffer->strides == RowStrides{})
+      fail(operation, ": ", buffer->name, " has strides of 0 and 0 samples, must be at least 1");
+  }
+  return buffers;
 }
 
 // As the machines count.
@@ -170,7 +192,7 @@ danaus_status danaus_case_array(const char* token, int index, danaus_array_info*
 danaus_status danaus_prepare(danaus_plan* plan, const danaus_array* filters, size_t count, const danaus_call* call) {
   return guarded([&] {
     const auto open = plan_of("prepare", plan);
-    open->plan.prepare(buffers_of("prepare", filters, count), options_of("prepare", call));
+    open->plan.prepare(buffers_of("prepare", filters, count, call), options_of("prepare", call));
   });
 }
 
@@ -178,14 +200,14 @@ danaus_status danaus_execute(const danaus_plan* plan, const danaus_array* arrays
                              const danaus_call* call) {
   return guarded([&] {
     const auto open = plan_of("execute", plan);
-    open->plan.execute(buffers_of("execute", arrays, count), options_of("execute", call));
+    open->plan.execute(buffers_of("execute", arrays, count, call), options_of("execute", call));
   });
 }
 
 danaus_status danaus_whole_call(danaus_plan* plan, const danaus_array* arrays, size_t count, const danaus_call* call) {
   return guarded([&] {
     const auto open = plan_of("whole_call", plan);
-    open->plan.whole_call(buffers_of("whole_call", arrays, count), options_of("whole_call", call));
+    open->plan.whole_call(buffers_of("whole_call", arrays, count, call), options_of("whole_call", call));
   });
 }
 

@@ -95,7 +95,8 @@ DANAUS_API danaus_status danaus_plan_bytes(const danaus_plan* plan, int64_t batc
 
 typedef enum danaus_role { DANAUS_INPUT = 0, DANAUS_FILTER = 1, DANAUS_OUTPUT = 2 } danaus_role;
 
-/* An array that a case reads or writes. It is contiguous, with the last extent fastest. */
+/* An array that a case reads or writes. It is contiguous, with the last extent fastest, unless a call says its strides.
+ */
 typedef struct danaus_array_info {
   size_t size; /* sizeof(danaus_array_info) */
   const char* name;
@@ -113,9 +114,16 @@ DANAUS_API danaus_status danaus_case_array(const char* token, int index, danaus_
 /* An array of a call, by name. */
 typedef struct danaus_array {
   const char* name;
-  void* data; /* memory of the plan's device; filters may be in host memory */
-  size_t bytes;
+  void* data;   /* memory of the plan's device; filters may be in host memory */
+  size_t bytes; /* from the first number to behind the last one */
 } danaus_array;
+
+/* Strides of an array of rows [B, H, L], in samples: to the next batch row's row, and to the next channel's. */
+typedef struct danaus_strides {
+  const char* name;
+  int64_t row;
+  int64_t channel;
+} danaus_strides;
 
 /* Options of a call. NULL, or zeros in every field but size, mean the plan's own memory, the batch of the case and the
  * default stream. */
@@ -132,6 +140,10 @@ typedef struct danaus_call {
    * asked for it, which saves most of a call's time on the host. If it is not so, the kernels fail. Sizes, alignment
    * and overlaps are checked all the same. */
   int vouched;
+  /* Of arrays of the call that are not contiguous, by name; NULL: all are. Those of an array that the call has not say
+   * nothing. Long convolutions, their gradients and steps take them. */
+  const danaus_strides* strides;
+  size_t stride_count;
 } danaus_call;
 
 /* Prepares filters. Filters in host memory are copied, and ready when this returns. Filters in device memory are read

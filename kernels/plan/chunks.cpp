@@ -153,15 +153,15 @@ class ChunkedConvolution final : public Step {
     const auto array = [&](int number) { return rows_at(call, number, problem_); };
     const RowArray u = array(arrays_.u), pregate = array(arrays_.pregate), postgate = array(arrays_.postgate),
                    y = array(arrays_.y);
-    // Pieces of several rows are one more dimension of a map, where channels go on evenly from row to row.
+    // Pieces of several rows take one map where channels go on evenly from row to row. Else a launch has one row's.
     const auto is_even = [&](const RowArray& rows) {
       return !rows.data || call.batch == 1 || rows.strides.row == problem_.channels * rows.strides.channel;
     };
     const bool by_rows = shares_by_rows(call.batch, copies_, chunks_);
-    const bool has_rows = by_rows || (is_even(u) && is_even(pregate) && is_even(postgate) && is_even(y));
-    const bool direct = direct_ && has_rows && are_aligned({u, pregate, postgate, y});
+    const bool direct = direct_ && are_aligned({u, pregate, postgate, y});
     if (direct) {
-      const std::int64_t launches = by_rows ? chunks_.count : ratio_up(call.batch, copies_);
+      const std::int64_t rows = is_even(u) && is_even(pregate) && is_even(postgate) && is_even(y) ? copies_ : 1;
+      const std::int64_t launches = by_rows ? chunks_.count : ratio_up(call.batch, rows);
       for (std::int64_t i = 0; i < launches; ++i) {
         const std::int64_t all = by_rows ? chunks_.count : call.batch;
         const std::int64_t first = all * i / launches, count = all * (i + 1) / launches - first;

@@ -55,7 +55,7 @@ Launch OuterPass::launch(const Rows& rows, const Machine& machine, std::span<con
       make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
   const auto touch = [&](const char* name, const RowArray& array, bool written) {
     if (!array.data) return;
-    const std::int64_t bytes = reach_of(array.strides, rows.batch, rows.first + rows.count, rows.length);
+    const std::int64_t bytes = reach_of(array.strides, rows.batch, rows.channels, rows.length);
     launch.touches({name, array.data, bytes, written, false});
   };
   touch(rows.name, rows.samples, back), touch(rows.gate_name, rows.gate, false);

@@ -59,9 +59,9 @@ struct Launch {
 struct Call {
   std::int64_t batch = 0;
   std::array<void*, kMaxArrays> arrays{};        // in the order of the case's arrays(); those of the call's role
-  std::array<RowStrides, kMaxArrays> strides{};  // of rows [B, H, L]; {0, 0}: contiguous
   void* prepared = nullptr;
   void* workspace = nullptr;
+  std::array<RowStrides, kMaxArrays> strides{};  // of rows [B, H, L]; {0, 0}: contiguous
 };
 
 class Machine;

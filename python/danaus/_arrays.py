@@ -16,15 +16,16 @@ _BITS = {"f16": np.float16, "bf16": np.uint16, "f32": np.float32, "f64": np.floa
 
 
 class View:
-    """Contiguous memory of an array.
+    """Memory of an array.
 
     dtype is a token's word (f16, bf16, f32, f64), device None for the host, or a CUDA ordinal; stream is that on which
-    the owner says that it writes the array, or None.
+    the owner says that it writes the array, or None; strides are samples from one row of [B, H, L] to the next of the
+    batch, and to the next channel's, or None where memory is contiguous.
     """
 
-    def __init__(self, name, data, dtype, shape, device, owner, stream=None, readonly=False):
+    def __init__(self, name, data, dtype, shape, device, owner, stream=None, readonly=False, strides=None):
         self.name, self.data, self.dtype, self.shape, self.device = name, data, dtype, tuple(shape), device
-        self.owner, self.stream, self.readonly = owner, stream, readonly
+        self.owner, self.stream, self.readonly, self.strides = owner, stream, readonly, strides
 
     @property
     def samples(self):
@@ -35,7 +36,11 @@ class View:
 
     @property
     def bytes(self):
-        return SIZES[self.dtype] * self.samples
+        """From the first sample to behind the last one."""
+        samples = self.samples
+        if self.strides and samples:
+            samples = sum((extent - 1) * stride for extent, stride in zip(self.shape, self.strides)) + self.shape[2]
+        return SIZES[self.dtype] * samples
 
     def overlaps(self, other):
         return (self.device == other.device and self.data < other.data + other.bytes
@@ -50,8 +55,11 @@ class View:
         """The memory of the host as an array; bfloat16 as its bits, uint16."""
         if self.samples == 0:
             return np.empty(self.shape, _BITS[self.dtype])
-        memory = (c_uint8 * self.bytes).from_address(self.data)
-        return np.frombuffer(memory, _BITS[self.dtype]).reshape(self.shape)
+        memory = np.frombuffer((c_uint8 * self.bytes).from_address(self.data), _BITS[self.dtype])
+        if self.strides:
+            strides = [memory.itemsize * stride for stride in (*self.strides, 1)]
+            return np.lib.stride_tricks.as_strided(memory, self.shape, strides)
+        return memory.reshape(self.shape)
 
 
 def doubles(array, dtype):
@@ -68,16 +76,17 @@ def from_doubles(values, dtype):
     return values.astype(_BITS[dtype])
 
 
-def view(operation, name, array, dtype=None, copy=True, stream=None):
+def view(operation, name, array, dtype=None, copy=True, stream=None, strided=False):
     """The array as a View. dtype "bfloat16" says what uint16 stand for. Where NumPy's memory is not contiguous it is
-    copied or, without copy, refused. stream is that on which a GPU's memory is to be read and written, None the default
-    one. Raises TypeError for what is no array of a type that there is, ValueError for memory that is not contiguous."""
+    copied or, without copy, refused; strided: rows of three axes may have strides. stream is that on which a GPU's
+    memory is to be read and written, None the default one. Raises TypeError for what is no array of a type that there
+    is, ValueError for memory that is not contiguous."""
     if isinstance(array, np.ndarray):
-        return _of_numpy(operation, name, array, dtype, copy)
+        return _of_numpy(operation, name, array, dtype, copy, strided)
     if hasattr(array, "__dlpack__"):
-        return _of_dlpack(operation, name, array, dtype, stream)
+        return _of_dlpack(operation, name, array, dtype, stream, strided)
     if hasattr(array, "__cuda_array_interface__"):
-        return _of_cuda(operation, name, array, dtype)
+        return _of_cuda(operation, name, array, dtype, strided)
     raise TypeError(f"{operation}: {name} is a {type(array).__name__}, must be an array: of NumPy, or with __dlpack__ "
                     "or __cuda_array_interface__")
 
@@ -141,36 +150,54 @@ def _conversion(name, dtype):
     return f"give {name}.astype(np.{'float32' if dtype.kind in 'biu' else 'float64'})" if dtype.kind in "biufO" else ""
 
 
-def _of_numpy(operation, name, array, dtype, copy):
+def _of_numpy(operation, name, array, dtype, copy, strided):
     refuse_masked(operation, name, array)
     word = _word(operation, name, array.dtype.name if array.dtype.isnative else str(array.dtype), dtype,
                  _conversion(name, array.dtype))
-    if not array.flags.c_contiguous or not array.flags.aligned:
+    strides = None
+    if not array.flags.aligned or (not array.flags.c_contiguous and copy):
         if not copy:
-            raise ValueError(f"{operation}: {name} has strides {array.strides}, must be contiguous")
+            raise ValueError(f"{operation}: {name} is not aligned, must be")
         array = np.array(array, order="C")
-    return View(name, array.ctypes.data, word, array.shape, None, array, readonly=not array.flags.writeable)
+    elif not array.flags.c_contiguous:
+        whole = all(stride % array.itemsize == 0 for stride in array.strides)
+        of_samples = [stride // array.itemsize for stride in array.strides]
+        strides = _strides_of_rows(operation, name, array.shape, of_samples, strided and whole)
+    return View(name, array.ctypes.data, word, array.shape, None, array, readonly=not array.flags.writeable,
+                strides=strides)
 
 
-def _of_cuda(operation, name, array, dtype):
+def _of_cuda(operation, name, array, dtype, strided):
     interface = array.__cuda_array_interface__
     of = np.dtype(interface["typestr"])
     word = _word(operation, name, of.name if of.isnative else str(of), dtype, _conversion(name, of))
     shape, strides = interface["shape"], interface.get("strides")
     if strides is not None:
-        _require_contiguous(operation, name, shape, [stride // of.itemsize for stride in strides])
+        of_samples = [stride // of.itemsize for stride in strides]
+        strides = _strides_of_rows(operation, name, shape, of_samples, strided)
     data, readonly = interface["data"]
     # Of device 0 or any other: the library asks CUDA where the memory lies.
     device = getattr(getattr(array, "device", None), "id", 0)
-    return View(name, data, word, shape, device, array, interface.get("stream"), readonly)
+    return View(name, data, word, shape, device, array, interface.get("stream"), readonly, strides)
 
 
-def _require_contiguous(operation, name, shape, strides):
-    expected = 1
+def _strides_of_rows(operation, name, shape, strides, strided):
+    """What a View has, of strides in samples."""
+    expected, contiguous = 1, True
     for extent, stride in zip(reversed(shape), reversed(strides)):
-        if extent > 1 and stride != expected:
-            raise ValueError(f"{operation}: {name} has strides {tuple(strides)}, must be contiguous")
+        contiguous &= extent <= 1 or stride == expected
         expected *= extent
+    if contiguous:
+        return None
+    if not strided or len(shape) != 3:
+        raise ValueError(f"{operation}: {name} has strides {tuple(strides)}, must be contiguous")
+    # An axis of one index may have any stride.
+    channel = strides[1] if shape[1] > 1 else shape[2]
+    row = strides[0] if shape[0] > 1 else shape[1] * channel
+    if (shape[2] > 1 and strides[2] != 1) or row < 1 or channel < 1:
+        raise ValueError(f"{operation}: {name} has strides {tuple(strides)}, must be contiguous, or contiguous "
+                         "rows, one after the other")
+    return row, channel
 
 
 # DLPack 0.8, dlpack.h: the tensor in a capsule "dltensor", which is renamed by who takes it over.
@@ -224,7 +251,7 @@ def _answer(operation, name, array, question, **options):
         raise ValueError(f"{operation}: {name}, a {type(array).__name__}, does not give its memory: {error}") from error
 
 
-def _of_dlpack(operation, name, array, dtype, stream):
+def _of_dlpack(operation, name, array, dtype, stream, strided):
     where = _answer(operation, name, array, "__dlpack_device__")
     try:
         kind, ordinal = map(int, where)
@@ -244,8 +271,8 @@ def _of_dlpack(operation, name, array, dtype, stream):
     of = f"{_CODES.get(tensor.code, f'DLPack type {tensor.code} ')}{tensor.bits}"
     word = _word(operation, name, of, dtype, "of bfloat16's bits give dtype=\"bfloat16\" too" if of == "uint16" else
                  "convert it to one of these")
-    shape = tensor.shape[:tensor.rank]
+    shape, strides = tensor.shape[:tensor.rank], None
     if tensor.strides:
-        _require_contiguous(operation, name, shape, tensor.strides[:tensor.rank])
+        strides = _strides_of_rows(operation, name, shape, tensor.strides[:tensor.rank], strided)
     return View(name, (tensor.data or 0) + tensor.byte_offset, word, shape, ordinal if on_device else None,
-                (array, taken))
+                (array, taken), strides=strides)

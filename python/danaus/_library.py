@@ -40,11 +40,17 @@ class Array(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("data", c_void_p), ("bytes", c_size_t)]
 
 
+class Strides(ctypes.Structure):
+    """danaus_strides"""
+    _fields_ = [("name", c_char_p), ("row", c_int64), ("channel", c_int64)]
+
+
 class Call(_Sized):
     """danaus_call"""
     _fields_ = [("size", c_size_t), ("stream", c_void_p), ("batch", c_int64), ("prepared", c_void_p),
                 ("prepared_bytes", c_size_t), ("prepared_for", c_char_p), ("workspace", c_void_p),
-                ("workspace_bytes", c_size_t), ("vouched", c_int)]
+                ("workspace_bytes", c_size_t), ("vouched", c_int), ("strides", POINTER(Strides)),
+                ("stride_count", c_size_t)]
 
 
 class ArrayInfo(_Sized):

@@ -15,7 +15,7 @@ from torch._C import (_functorch, _get_tracing_state, _is_any_autocast_enabled, 
 from torch.autograd import _profiler_enabled, forward_ad
 from torch.nn import Parameter
 
-from danaus._library import Array, Call, check, library
+from danaus._library import Array, Call, Strides, check, library
 from danaus.plans import Plan
 
 WORDS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64"}
@@ -184,6 +184,21 @@ def contiguous(*tensors):
     return [None if tensor is None else tensor.contiguous() for tensor in tensors]
 
 
+def rows(*tensors):
+    """Rows [B, H, L] as the kernels take them: slices of a larger tensor as they are, others contiguous."""
+    return [tensor if tensor is None or tensor.is_contiguous() or strides_of(tensor) else tensor.contiguous()
+            for tensor in tensors]
+
+
+def strides_of(tensor):
+    """Samples to the next batch row's row, and to the next channel's; None where rows are not contiguous, or do not
+    follow one another. An axis of one index may have any stride."""
+    (batch, channels, length), (row, channel, sample) = tensor.shape, tensor.stride()
+    channel = channel if channels > 1 else length
+    row = row if batch > 1 else channels * channel
+    return (row, channel) if (sample == 1 or length == 1) and row > 0 and channel > 0 else None
+
+
 def like(x):
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
@@ -210,9 +225,11 @@ MOST_PLANS = 512  # beyond it the eighth that was used longest ago is freed
 class _Slots:
     """What one call of the C interface is told, but for the pointers."""
 
-    def __init__(self, entry, batch, filters, sizes):
+    def __init__(self, entry, batch, filters, sizes, strides):
         # Vouched: what is prepared and the stream are of the first tensor's device, which all others share.
-        self.call = Call(batch=batch, workspace_bytes=entry.workspace_bytes, vouched=1)
+        self.strides = (Strides * len(strides))(*strides)
+        self.call = Call(batch=batch, workspace_bytes=entry.workspace_bytes, vouched=1, strides=self.strides,
+                         stride_count=len(strides))
         self.arrays = (Array * len(sizes))(*[(name, None, size) for name, size in sizes])
         self.items = list(self.arrays)
         # Arguments as ctypes has them, which saves it their conversion at every call. Filters are the first arrays.
@@ -226,7 +243,7 @@ class _Entry:
     """Calls with tensors of one shape and type: the plan that executes them, the one that prepares their filters, and
     slots that no thread uses at the moment."""
 
-    def __init__(self, plan, preparing, batch, filters, sizes):
+    def __init__(self, plan, preparing, batch, filters, sizes, strides):
         self.plan, self.preparing, self.layout = plan, preparing, plan.layout
         self.prepared_bytes = preparing.bytes(batch)["prepared"]
         self.workspace_bytes = plan.bytes(batch)["workspace"]
@@ -236,7 +253,7 @@ class _Entry:
         if self.is_kept:  # up to the alignment of what is prepared for the backward pass
             end = plan.bytes(batch)["prepared"]
             self.unwritten = slice(end, -(-end // ALIGNMENT) * ALIGNMENT) if end % ALIGNMENT else None
-        self._slots = batch, filters, sizes
+        self._slots = batch, filters, sizes, strides
         self.idle = [_Slots(self, *self._slots)]
 
     def take(self):
@@ -321,9 +338,9 @@ def require_no_capture(operation, device, what, why):
                            "capture")
 
 
-def make_entry(operation, signature, token, device, batch, filters, sizes, preparing=None):
+def make_entry(operation, signature, token, device, batch, filters, sizes, preparing=None, strides=()):
     """filters: how many of the arrays there are, which come first. preparing: the token of another plan that prepares
-    them."""
+    them. strides: (name, row, channel) of arrays that are not contiguous."""
     needed = [(each, device) for each in (token, preparing or token)]
     with _making:
         missing = [key for key in dict.fromkeys(needed) if key not in plans]
@@ -333,7 +350,7 @@ def make_entry(operation, signature, token, device, batch, filters, sizes, prepa
                 _make_room(needed, len(missing))
         for key in missing:
             plans[key] = Plan(*key)
-        entry = entries[signature] = _Entry(*(plans[key] for key in needed), batch, filters, sizes)
+        entry = entries[signature] = _Entry(*(plans[key] for key in needed), batch, filters, sizes, strides)
     return entry
 
 

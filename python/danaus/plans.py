@@ -6,8 +6,8 @@ from ctypes import byref, c_int64, c_void_p
 import numpy as np
 
 from danaus import _arrays
-from danaus._library import (INPUT, OUTPUT, Array, Bytes, Call, arrays_of, check, encoded, is_whole, library, mask_of,
-                             text_of, whole)
+from danaus._library import (INPUT, OUTPUT, Array, Bytes, Call, Strides, arrays_of, check, encoded, is_whole, library,
+                             mask_of, text_of, whole)
 
 
 _MOST_DEVICE, _MOST_ROWS, _MOST_STREAM = 2**31 - 1, 2**63 - 1, 2**64 - 1
@@ -74,8 +74,9 @@ class Plan:
     token: the case as one word, as docs/tokens.md of the sources has it. device: "cpu" executes the kernel of an H100 or
     H200 operation by operation, checked, with the roundings that it has there, and slowly; "cuda", "cuda:N" or N is a
     GPU. Arrays are NumPy's or of any library with DLPack or __cuda_array_interface__, contiguous, of the type and shape
-    in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. On a GPU calls are asynchronous: what they read and
-    write, and the plan, must stay until the stream has got there. Any thread may call, any number at once.
+    in `arrays`; bfloat16 is ml_dtypes' or its bits as uint16. Rows [B, H, L] of long convolutions, of their gradients
+    and of steps may also be slices of a larger array. On a GPU calls are asynchronous: what they read and write, and
+    the plan, must stay until the stream has got there. Any thread may call, any number at once.
 
     stream: of prepare() and execute(), a number or an object. Without one a call runs on CUDA's default stream, between
     what the current streams of PyTorch and CuPy have been asked before and after it, where its arrays are of these.
@@ -189,7 +190,8 @@ class Plan:
     def _view(self, operation, name, array, stream):
         expected = self.arrays.get(name)
         bits = expected is not None and expected[0] == "bfloat16"
-        view = _arrays.view(operation, name, array, "bfloat16" if bits else None, copy=False, stream=stream)
+        view = _arrays.view(operation, name, array, "bfloat16" if bits else None, copy=operation == "judge", stream=stream,
+                            strided=operation == "execute")
         if expected is None:
             return view  # the library says which there are
         dtype, shape = expected
@@ -210,7 +212,9 @@ class Plan:
             raise ValueError(f"{operation}: arrays are written on {len(owners)} streams; order them, and give stream=")
         if stream is None and owners:
             stream = _stream_of(operation, owners.pop())
-        call = Call(stream=stream, batch=batch)
+        given = [(view.name.encode(), *view.strides) for view in views if view.strides]
+        strides = (Strides * len(given))(*given)  # as long as the call
+        call = Call(stream=stream, batch=batch, strides=strides, stride_count=len(given))
         function = getattr(library, f"danaus_{operation}")
         check(function(self.handle, call_arrays(views), len(views), byref(call)))
         if stream is None:

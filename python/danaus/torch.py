@@ -15,8 +15,8 @@ from torch import Tensor
 from danaus._library import device_count, layout_of, prepared_bytes_of
 from danaus._tensors import (DISPATCHED, PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, broadcast, check_tensors,
                              clear_plans, contiguous, entries, gated, gradients_of_nothing, like, make_entry,
-                             needs_gradient, operators, require_like, require_near, require_plain_tensors, run,
-                             second_derivative, way_of, working)
+                             needs_gradient, operators, require_like, require_near, require_plain_tensors, rows, run,
+                             second_derivative, strides_of, way_of, working)
 from danaus._torch_filter import Filter
 from danaus._torch_short import short_conv
 from danaus.convolution import MODES
@@ -28,8 +28,8 @@ def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = 
          postgate: Tensor = None) -> Tensor:
     """y = postgate * conv(pregate * u, k) [B, H, L], of the type of u.
 
-    u, gates   [B, H, L], of one type: float16, bfloat16, float32 or float64. Under autocast they take its type. What
-               is not contiguous is copied.
+    u, gates   [B, H, L], of one type: float16, bfloat16, float32 or float64. Under autocast they take its type. Slices
+               of a larger tensor, with L its last axis, are read where they are; others are copied.
     k          [H, K], of the type of u, or float32 where that has 16 bits, or a Filter of it. k[..., 0] multiplies the
                current sample. Samples beyond L are cut (causal) or wrap (circular).
     mode       "causal": y[n] = sum of k[m] u[n - m] over m <= n; "circular": over all m, indices modulo L.
@@ -211,38 +211,51 @@ def _kept_bytes(token, device):
         return 0
 
 
-def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False):
+def _reach(x):
+    """Bytes from the first sample of rows to behind the last one."""
+    if x.is_contiguous():
+        return x.nbytes
+    row, channel = strides_of(x)
+    return x.element_size() * ((x.shape[0] - 1) * row + (x.shape[1] - 1) * channel + x.shape[2])
+
+
+def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False, dy=None):
     """None where there are no rows."""
     _check(u, k, mode, pregate, postgate)
     if u.numel() == 0:
         return None
     token, device = _token(u, k, mode, pregate, postgate), u.get_device()
     gates = [name for name, gate in ((b"pregate", pregate), (b"postgate", postgate)) if gate is not None]
-    sizes = [(b"k", k.nbytes), (b"u", u.nbytes), *((name, u.nbytes) for name in gates)]
+    rows_read = [(b"u", u), *((name, gate) for name, gate in ((b"pregate", pregate), (b"postgate", postgate))
+                              if gate is not None), *(((b"dy", dy),) if is_backward else ())]
+    strides = [(name, *strides_of(x)) for name, x in rows_read if not x.is_contiguous()]
+    reach = {name: _reach(x) for name, x in rows_read}
+    sizes = [(b"k", k.nbytes), (b"u", reach[b"u"]), *((name, reach[name]) for name in gates)]
     if is_backward:
-        sizes += [(b"dy", u.nbytes), (b"du", u.nbytes), (b"dk", 4 * k.numel())]
+        sizes += [(b"dy", reach[b"dy"]), (b"du", u.nbytes), (b"dk", 4 * k.numel())]
         sizes += [(b"d" + name, u.nbytes) for name in gates]
     else:
         sizes.append((b"y", u.nbytes))
     preparing = _gradients_of(token) if trains and _kept_bytes(token, device) else None
     return make_entry("conv", signature, _gradients_of(token) if is_backward else token, device, u.shape[0], 1, sizes,
-                      preparing)
+                      preparing, strides)
 
 
-def _signature(kind, mode, u, k, pregate, postgate):
-    """All that _check() looks at; every tensor that is on no GPU has the device -1."""
-    return (kind, mode, u.shape, u.dtype, u.get_device(), k.shape, k.dtype, k.get_device(),
-            None if pregate is None else (pregate.shape, pregate.dtype, pregate.get_device()),
-            None if postgate is None else (postgate.shape, postgate.dtype, postgate.get_device()))
+def _signature(kind, mode, u, k, pregate, postgate, dy=None):
+    """All that _check() looks at, and strides; every tensor that is on no GPU has the device -1."""
+    return (kind, mode, u.shape, u.dtype, u.get_device(), u.stride(), k.shape, k.dtype, k.get_device(),
+            None if pregate is None else (pregate.shape, pregate.dtype, pregate.get_device(), pregate.stride()),
+            None if postgate is None else (postgate.shape, postgate.dtype, postgate.get_device(), postgate.stride()),
+            None if dy is None else dy.stride())
 
 
 def _forward(u, k, mode, pregate, postgate, trains=False):
     """y, and the spectrum where the backward pass can read it, else None."""
-    u, k, pregate, postgate = contiguous(u, k, pregate, postgate)
+    (u, pregate, postgate), (k,) = rows(u, pregate, postgate), contiguous(k)
     signature = _signature(trains, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate, trains)
     if entry is None:
-        return torch.empty_like(u), None
+        return like(u), None
     spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)
     return _convolve(entry, spectrum, False, u, k, pregate, postgate), spectrum if entry.is_kept else None
 
@@ -251,18 +264,18 @@ def _forward_of(kept, u, mode, pregate, postgate):
     """y, by the spectrum that a Filter keeps, or keeps from now on."""
     source = kept.k
     u, k, pregate, postgate = broadcast(1, u, source, pregate, postgate)
-    u, pregate, postgate = contiguous(u, pregate, postgate)
+    u, pregate, postgate = rows(u, pregate, postgate)
     signature = _signature(False, mode, u, k, pregate, postgate)
     entry = entries.get(signature) or _make_entry(signature, False, u, k, mode, pregate, postgate)
     if entry is None:
-        return torch.empty_like(u)
+        return like(u)
     with kept._lock:
         spectrum = kept._spectrum(entry, source, k, mode, u.shape[2])
         return _convolve(entry, spectrum, True, u, k, pregate, postgate)
 
 
 def _convolve(entry, spectrum, is_prepared, u, k, pregate, postgate):
-    y = torch.empty_like(u)
+    y = like(u)
     tensors = [k, u, y]
     if postgate is not None:
         tensors.insert(2, postgate)
@@ -285,17 +298,17 @@ def _conv_backward_cuda(dy, u, k, spectrum, mode, pregate, postgate, needed):
         return _conv_backward_by_fft(dy, u, k, spectrum, mode, pregate, postgate, needed)
     require_like("conv_backward", u, dy)
     require_near("conv_backward", u, spectrum=spectrum)
-    dy, u, k, pregate, postgate = contiguous(dy, u, k, pregate, postgate)
-    signature = _signature("backward", mode, u, k, pregate, postgate)
-    entry = entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate)
+    (dy, u, pregate, postgate), (k,) = rows(dy, u, pregate, postgate), contiguous(k)
+    signature = _signature("backward", mode, u, k, pregate, postgate, dy)
+    entry = entries.get(signature) or _make_entry(signature, True, u, k, mode, pregate, postgate, dy=dy)
     if entry is None:
         return gradients_of_nothing((u, k, u, u), needed)
     if spectrum.numel() and (spectrum.nbytes != entry.prepared_bytes or spectrum.dtype != torch.uint8
                              or not spectrum.is_contiguous()):
         raise ValueError(f"conv_backward: spectrum is {spectrum.dtype} {tuple(spectrum.shape)}, must be what conv() "
                          f"returned for u and k, torch.uint8 ({entry.prepared_bytes},), or empty")
-    du, dk = torch.empty_like(u), torch.empty_like(k, dtype=torch.float32)
-    of_gates = [None if gate is None else torch.empty_like(gate) for gate in (pregate, postgate)]
+    du, dk = like(u), torch.empty_like(k, dtype=torch.float32)
+    of_gates = [None if gate is None else like(gate) for gate in (pregate, postgate)]
     is_prepared = spectrum.numel() > 0
     if not is_prepared:
         spectrum = u.new_empty(entry.prepared_bytes, dtype=torch.uint8)

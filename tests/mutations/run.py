@@ -36,7 +36,8 @@ def read_mutations():
     mutations = {}
     for file, groups in tomllib.loads((HERE / "mutations.toml").read_text()).items():
         for group in groups:
-            of_group = {"file": file, "sizes": group.pop("sizes"), "tests": group.pop("tests")}
+            of_group = {"file": file, "sizes": group.pop("sizes"), "tests": group.pop("tests"),
+                        "program": group.pop("program", "kernels_test")}
             for name, change in group.items():
                 if name in mutations:
                     raise BadInput(f"mutation {name}: the name stands twice")
@@ -66,7 +67,7 @@ class Copy:
                 shutil.copy(ROOT / f, to)
         self.configured = set()
 
-    def build(self, sizes):
+    def build(self, sizes, program):
         """The output of the build where it fails, else None."""
         build = SCRATCH / sizes.replace(";", "-")
         if sizes not in self.configured:
@@ -74,12 +75,12 @@ class Copy:
                             "-DDANAUS_CUDA=OFF", f"-DDANAUS_SIZES={sizes}", "-DDANAUS_SHARDS=2"],
                            check=True, stdout=subprocess.DEVNULL)
             self.configured.add(sizes)
-        done = subprocess.run(["cmake", "--build", build, "--target", "kernels_test"], capture_output=True, text=True)
+        done = subprocess.run(["cmake", "--build", build, "--target", program], capture_output=True, text=True)
         return done.stdout if done.returncode else None
 
-    def test(self, sizes, tests):
+    def test(self, sizes, program, tests):
         """The first failure, "" where all pass, or None where the filter selects nothing."""
-        program = SCRATCH / sizes.replace(";", "-") / "tests" / "kernels" / "kernels_test"
+        program = next((SCRATCH / sizes.replace(";", "-") / "tests").glob(f"*/{program}"))
         try:
             done = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], capture_output=True,
                                   text=True, timeout=TIMEOUT_S)
@@ -97,10 +98,10 @@ def try_mutation(copy, m):
     original = path.read_text()
     path.write_text(original.replace(m["find"], m["replace"]))
     try:
-        if output := copy.build(m["sizes"]):
+        if output := copy.build(m["sizes"], m["program"]):
             errors = [line for line in output.splitlines() if "error" in line]
             return "caught", "the compiler: " + (errors or ["?"])[0].split("error: ")[-1]
-        failure = copy.test(m["sizes"], m["tests"])
+        failure = copy.test(m["sizes"], m["program"], m["tests"])
     finally:
         path.write_text(original)
     if failure:
@@ -108,11 +109,11 @@ def try_mutation(copy, m):
     return ("equivalent", m["equivalent"]) if "equivalent" in m else ("SURVIVED", m["tests"])
 
 
-def failure_without(copy, sizes, tests):
+def failure_without(copy, sizes, program, tests):
     """What fails where nothing is broken, or ""."""
-    if output := copy.build(sizes):
+    if output := copy.build(sizes, program):
         return f"does not build without a mutation: {output[-500:]}"
-    failure = copy.test(sizes, tests)
+    failure = copy.test(sizes, program, tests)
     return f"'{tests}' selects no test" if failure is None else failure and f"without a mutation, {failure} fails"
 
 
@@ -132,7 +133,7 @@ def main():
 
     copy, verdicts, whole = Copy(), [], {}
     for m in sorted(chosen, key=lambda m: m["sizes"]):  # one build at a time
-        asked = m["sizes"], m["tests"]
+        asked = m["sizes"], m["program"], m["tests"]
         if asked not in whole:
             whole[asked] = failure_without(copy, *asked)
         began = time.monotonic()

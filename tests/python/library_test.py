@@ -66,6 +66,8 @@ class Library(unittest.TestCase):
             fields = re.findall(r"(\w+)(?:\[\w+\])?;", re.sub(r"/\*.*?\*/", "", named, flags=re.DOTALL))
             self.assertEqual([field for field, _ in getattr(_library, struct)._fields_], fields, struct)
             self.assertEqual(getattr(_library, struct)().size, ctypes.sizeof(getattr(_library, struct)))
+        self.assertRegex(header, r"danaus_strides \{\s+const char\* name;\s+int64_t row;\s+int64_t channel;\s+\}")
+        self.assertEqual([field for field, _ in _library.Strides._fields_], ["name", "row", "channel"])
 
     def test_arrays_of_any_rank(self):
         plan = danaus.Plan("spectral_f32_complex_b1_c2x2_l16x16_m4x4")

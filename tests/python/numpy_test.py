@@ -401,6 +401,27 @@ class Plan(unittest.TestCase):
         for y in results:
             np.testing.assert_array_equal(y, expected)
 
+    def test_rows_are_slices_of_a_larger_array(self):
+        u, k, pregate, _ = operands()
+        plan = danaus.Plan(CASE + "_pregate")
+        plan.prepare(k=k)
+        expected = plan.execute(u=u, pregate=pregate)
+        z = np.concatenate([pregate, u], axis=1)  # [B, 2 H, L]
+        wide = np.full((2, 3, 264), np.nan, np.float16)
+        y = plan.execute(u=z[:, 3:], pregate=z[:, :3], y=wide[..., :256])
+        np.testing.assert_array_equal(y, expected)
+        self.assertTrue(np.isnan(wide[..., 256:]).all())
+        self.assertEqual(plan.judge(u=z[:, 3:], k=k, pregate=z[:, :3], y=y)["status"], "passed")
+        channels_between = np.stack([u, pregate], axis=2)  # [B, H, 2, L]
+        np.testing.assert_array_equal(
+            plan.execute(u=channels_between[:, :, 0], pregate=channels_between[:, :, 1]), expected)
+        for wrong, words in ((z[:, 3:][..., ::-1], "contiguous"), (z[:, 3:][::-1], "one after the other"),
+                             (z[:, 2::-1], "one after the other"), (u.swapaxes(1, 2).copy().swapaxes(1, 2), "strides")):
+            with self.assertRaisesRegex(ValueError, words):
+                plan.execute(u=wrong, pregate=pregate)
+        with self.assertRaisesRegex(ValueError, "y overlaps u"):
+            plan.execute(u=z[:, 3:], pregate=pregate, y=z[:, 2:5])
+
     def test_what_is_refused(self):
         u, k, _, _ = operands()
         plan = danaus.Plan(CASE)

@@ -70,6 +70,32 @@ class Values(unittest.TestCase):
         view = u.transpose(0, 1).contiguous().transpose(0, 1)
         self.assertTrue(torch.equal(conv(view, k), conv(u, k)))
 
+    def test_slices_of_a_projection_are_not_copied(self):
+        u, k, pregate, postgate = operands(gates=2)
+        z = torch.cat([pregate, u, postgate], dim=1)  # [B, 3 H, L]
+        expected = conv(u, k, "causal", pregate, postgate)
+        parts = z.chunk(3, dim=1)
+        self.assertFalse(parts[1].is_contiguous())
+        conv(parts[1], k, "causal", parts[0], parts[2])  # makes its plan
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        y = conv(parts[1], k, "causal", parts[0], parts[2])
+        peak = torch.cuda.max_memory_allocated() - before
+        self.assertLess(peak, 2 * y.nbytes + 4 * k.nbytes + (1 << 20))
+        self.assertTrue(torch.equal(y, expected))
+        interleaved = torch.stack([pregate, u, postgate], dim=2)  # [B, H, 3, L]
+        self.assertTrue(torch.equal(conv(*(interleaved[:, :, 1], k), "causal", interleaved[:, :, 0],
+                                         interleaved[:, :, 2]), expected))
+        dy = torch.randn_like(u)
+        gradients = []
+        for tensors in ((u, pregate, postgate), (parts[1], parts[0], parts[2])):
+            leaves = [x.detach().requires_grad_() for x in tensors]
+            y = conv(leaves[0], k.detach().requires_grad_(), "causal", leaves[1], leaves[2])
+            gradients.append(torch.autograd.grad(y, leaves, dy))
+        for contiguous, strided in zip(*gradients):
+            self.assertTrue(torch.equal(contiguous, strided))
+
     def test_rows_of_any_alignment(self):
         u, k, _, _ = operands(length=1023)
         expected = by_fft(u, k, "causal")

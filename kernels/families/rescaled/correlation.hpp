@@ -191,7 +191,7 @@ class CorrelatedChannels {
   }
 
   DANAUS_DEVICE void add_row(int h, int b, bool& is_first, int& power) const {
-    const Rows u(a_.correlated[0], {h, b, 0}), dy(a_.correlated[1], {h, b, 0});
+    const Rows u(a_.correlated[0], {h, b}), dy(a_.correlated[1], {h, b});
     const range::RowPowers of_u(u.energy(0, 0), 0, dynamic_range::kMostExponent);
     const range::RowPowers of_dy(dy.energy(0, 0), 0, dynamic_range::kMostExponent);
     if (!of_u.counts(0) || !of_dy.counts(0)) return;
