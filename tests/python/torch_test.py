@@ -469,9 +469,11 @@ class Compiled(unittest.TestCase):
         self.assertEqual(fast(u, k).dtype, torch.bfloat16)
 
     def test_fake_tensors_of_a_gpu(self):
-        # The kernel's spectrum and its conjugate have N complex numbers of 16 bits a channel; bf16 has a factor of 4
-        # bytes a channel behind each, after which the conjugate begins at the next 256 bytes.
-        for dtype, batch, factors in ((torch.float16, 2, 0), (torch.bfloat16, 2, 256 + 12), (torch.float16, 1, 0)):
+        # The kernel's spectrum and its conjugate have N complex numbers of 16 bits a channel. A factor of 4 bytes a
+        # channel stands behind each, of float16 at the next 8 bytes a range of 8 bytes too. The conjugate begins at the
+        # next 256 bytes.
+        for dtype, batch, factors in ((torch.float16, 2, 256 + 40), (torch.bfloat16, 2, 256 + 12),
+                                      (torch.float16, 1, 256 + 40)):
             for trains in (False, True):
                 with FakeTensorMode():
                     u = torch.empty(batch, 3, 1000, dtype=dtype, device="cuda")
