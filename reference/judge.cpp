@@ -110,7 +110,9 @@ class OutputJudge {
     for (std::int64_t n = 0; n < length; ++n)
       if (const std::int64_t at = terms_.order.first(row) + n * terms_.order.inner; apart[n] == 0 && is_known(at))
         ++(std::isfinite(made_[at]) ? hidden : shown);
-    if (!terms_.shares_nonfinite && (is_lost ? hidden > 0 && shown == 0 : hidden > 0))
+    // Where all is lost, a kernel of pieces shows it in some of the row, which may be what nobody computed.
+    const bool is_hidden = is_lost ? hidden == length && shown == 0 : hidden > 0;
+    if (!terms_.shares_nonfinite && is_hidden)
       keep_worse(
           {row, terms_.order.place(row), kInfinity, 0, kInfinity, "does not show the NaN or infinity that it reads"});
     std::vector<bool> judged(length);

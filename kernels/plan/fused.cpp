@@ -62,7 +62,8 @@ Transfer choose_transfer(const ConvolutionArguments& a, const Variant& variant, 
   const bool aligned = are_aligned({reads[0], reads[1], reads[2], y});
   if (has_maps(device, {reads[0], reads[1], reads[2], y})) {
     if (aligned && a.length % variant.tensor_grain() == 0) return Transfer::tensor;
-    const std::int64_t before = aligned ? 0 : a.length % 8 == 0 ? static_cast<std::int64_t>(shift) : 7;  // at most
+    const bool all_alike = reads[0].strides.row % 8 == 0 && reads[0].strides.channel % 8 == 0;
+    const std::int64_t before = all_alike ? static_cast<std::int64_t>(shift) : 7;  // at most
     if (alike && variant.takes_any_alignment())
       return before + a.length > variant.size ? Transfer::overhang : Transfer::enclosing;
   }

@@ -368,6 +368,9 @@ TEST(Judge, NanStaysInItsRow) {
   std::ranges::fill(row_of(hidden.outputs.at("y"), 2), 0);
   EXPECT_FALSE(hidden.verdict(apart).passed);
   EXPECT_EQ(hidden.verdict(apart).row.place, "b=1, h=0");
+  KnownNumbers half = {{"y", std::vector<bool>(8 * 64, true)}};  // it may show where nobody looked
+  std::fill_n(half.at("y").begin() + 2 * 64, 32, false);
+  EXPECT_TRUE(verdict_on(hidden.asked, hidden.inputs, hidden.outputs, apart, {.known = half}).passed());
 }
 
 // A kernel that promises so shows NaN where its taps reach, and is judged elsewhere in the row.

@@ -74,6 +74,7 @@ TEST_P(Strides, GiveTheResultsOfContiguousRows) {
   expect("batch rows between others'", true, [&](std::size_t) { return Gaps{0, 40}; });
   expect("each array its own", whole, [&](std::size_t i) { return Gaps{static_cast<std::int64_t>(8 * i), 24}; });
   expect("at whole chunks", false, [&](std::size_t) { return Gaps{7 - (length + 7) % 8, 8}; });
+  expect("at any samples, all alike", false, [&](std::size_t) { return Gaps{2, 6}; });
   expect("at any samples", false, [&](std::size_t i) { return Gaps{static_cast<std::int64_t>(3 * i + 1), 5}; });
 }
 
