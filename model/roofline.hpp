@@ -8,19 +8,17 @@
 //   overlap     p: how far resources work at the same time. 1 is never, as Eq. 2 has it; infinity is always, as the
 //               usual roofline has it. Warps fill each other's gaps. Memory is further apart, q = 2p - 1, since copies
 //               bring rows ahead while SMs compute. Blocks that bring nothing ahead have q = p.
-//   half        Warps that meet at a barrier of their block use the same resource at the same time; other blocks of the
-//               SM use the others. So p - 1 is multiplied by B / (B + half) where B blocks are resident. `half` depends
-//               on where the next rows are when a barrier lets warps go on: in shared memory, in L2, or still to be
-//               asked for.
-//   warp rate   counted instructions that one warp can issue in a clock: each waits for what it needs of those before
-//               it. Few warps on an SM do not reach the rate of its schedulers.
-//   last wave   blocks of the last wave do not fill the device: the share of the idle time that counts.
-//   wait        microseconds that a worker waits for rows that its own threads move, and for the spectrum of a channel
-//               that it meets.
-//   start       microseconds that a block without prefetch waits for its first rows, and behind each barrier of a turn
-//               that has many of them; other blocks of the SM fill in.
-//   fill        microseconds from the start of a launch until all resources are busy, and from there to its end;
-//               `phase_fill` more where nothing is brought ahead, `follow` more after another launch of its program.
+//   half        Warps that meet at a barrier use the same resource at the same time. Other blocks of the SM use the
+//               others. So p - 1 is multiplied by B / (B + half), B the resident blocks. `half` depends on where the
+//               next rows are at the barrier: in shared memory, in L2, or not asked for yet.
+//   warp rate   counted instructions that one warp can issue in a clock. Each waits for results of earlier ones. Few
+//               warps on an SM do not reach the rate of its schedulers.
+//   last wave   The blocks of the last wave do not fill the device. This is the share of the idle time that counts.
+//   wait        microseconds. A worker waits for rows that its own threads move, and for the spectrum of a new channel.
+//   start       microseconds. A block without prefetch waits for its first rows. In a turn with many barriers it also
+//               waits behind each of them. Other blocks of the SM fill in.
+//   fill        microseconds from the start of a launch until all resources are busy, and from there to its end.
+//               `phase_fill` is added without prefetch, and `follow` after another launch of the program.
 #pragma once
 
 #include <array>

@@ -37,8 +37,8 @@ FREE = tuple(field.name for field in fields(Concurrency))
 LEAST = np.array([1, 0, 0, 0, 0.05, 0, 0, 0, 0, 0, 0], float)
 MOST = np.array([16, 8, 16, 32, 1, 1, 2, 8, 4, 6, 8], float)
 
-# Of the fit: errors beyond this count by their size and not by its square, so no row outweighs a class; a pull to the
-# numbers that it begins with, for what few rows say nothing about.
+# Of the fit. Larger errors than ROBUST count by their size, not by its square: no row outweighs a class. PULL draws
+# numbers that few rows depend on to where the fit begins.
 ROBUST, PULL = 0.1, 1e-3
 ROUNDS, ENOUGH = 40, 1e-7
 

@@ -48,7 +48,7 @@ struct OutputTerms {
   RowOrder order;
   // Of each row the norm that it would have if nothing cancelled, and the bound on its L2 error relative to that norm.
   std::vector<double> summed, bounds;
-  // The square of what was summed to each number, where that is known: of a row of which a part is judged.
+  // The same for each number, squared; empty where only the whole row's is known.
   std::vector<double> squares;
   // In how many samples, and at how many frequencies, each row has its errors, as far as the inputs tell. A gate with
   // one spike leaves one sample, and a filter of one frequency leaves one number. Infinite where nothing is known.

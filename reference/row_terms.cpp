@@ -55,6 +55,15 @@ RowEnergies row_energies(const RowOrder& order, const std::vector<double>& value
   return rows;
 }
 
+std::vector<double> gated_row(const RowOrder& order, std::int64_t row, const std::vector<double>& values,
+                              const std::vector<double>& gate) {
+  std::vector<double> gated;
+  gated.reserve(order.length);
+  for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner)
+    gated.push_back(gate.empty() ? values[i] : values[i] * gate[i]);
+  return gated;
+}
+
 RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t channels, const Promise& promise) {
   const std::int64_t shared = promise.shared_rows > 0 ? promise.shared_rows : batch;
   if (promise.keeps_rows_apart || shared == 1) return rows;

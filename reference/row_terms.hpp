@@ -22,6 +22,10 @@ struct RowEnergies {
 RowEnergies row_energies(const RowOrder& order, const std::vector<double>& values,
                          const std::vector<double>& gate = {});
 
+// The numbers of a row, times those of `gate` where there is one.
+std::vector<double> gated_row(const RowOrder& order, std::int64_t row, const std::vector<double>& values,
+                              const std::vector<double>& gate = {});
+
 // Of rows [B, H] that are not kept apart, the mean over those that share a transform, or their own energy if larger.
 RowEnergies shared_energies(RowEnergies rows, std::int64_t batch, std::int64_t channels, const Promise& promise);
 
@@ -39,7 +43,7 @@ inline double rounded_square(Dtype dtype, double square, double numbers = 1) {
 double norm(std::span<const double> values);
 
 // (sum e)^2 / sum e^2: how many of them have most of the sum; as many as there are where all are 0. Here and below NaN
-// and infinity count as 0: what a row reads beside them is as it were without them.
+// and infinity count as 0.
 double participation(std::span<const double> energies);
 
 // How many numbers of a row err independently, if errors are in proportion to its samples, or to its frequencies.

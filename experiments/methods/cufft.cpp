@@ -36,9 +36,9 @@ Case convolution(const Method& method, const Case& asked, const Device&) {
   return by;
 }
 
-// f32: a result is rounded once to 16 bits; what comes before is rounded in fp32, some numbers in each of log2 N steps.
-// pairs: every step rounds a twiddle, its product and a sum, and both ways take log2 N steps at most; then the
-// spectrum, the product with it, and the gates, which the f32 baseline has in fp32.
+// f32: a result is rounded once to 16 bits. Before it each of log2 N steps rounds some numbers in fp32; so do gates.
+// pairs: each step rounds a twiddle, its product and a sum. Both ways have at most log2 N steps. The spectrum, its
+// product, and the gates are rounded too.
 double bound_of_convolution(Contender contender, const Convolution& p, std::string_view output) {
   const int steps = std::bit_width(static_cast<std::uint64_t>(baseline_fft_size(contender, p)));
   constexpr int kEachStep = 3;

@@ -123,9 +123,9 @@ class DifferingRows {
  private:
   enum class Kind { noise, offset, spike, silent };
 
-  // No offset meets a filter of one frequency. Where that is 0, a kernel may have no room for both. Where it is another
-  // one, errors of a constant row, which are at few frequencies, may meet it. And where rows share a transform, errors
-  // of a row that a narrow filter amplifies may meet the other one (docs/domain.md).
+  // No offset meets a filter of one frequency (docs/domain.md). At frequency 0 a kernel may have no room for both. At
+  // another one the errors of a constant row may meet it. A narrow filter amplifies a constant row, and its errors then
+  // reach the row that shares its transform.
   std::span<const Kind> kinds() const {
     static constexpr Kind kAll[] = {Kind::noise, Kind::noise, Kind::noise, Kind::silent, Kind::spike, Kind::offset};
     const bool shares = limits_.shared_rows != 1;

@@ -240,8 +240,8 @@ DANAUS_DEVICE void barrier_arrive_remote(RemoteAddress barrier) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(barrier.value) : "memory");
 #endif
 }
-// Of what has only been read there need be no fence of the GPU, as behind a release of the cluster's scope, but loads
-// may not be under way: the branch waits for the word that follows from them. Behind the wait L1 keeps what it has.
+// For memory that was only read. A release of the cluster's scope would fence more than is needed. But all loads must
+// have ended: the branch waits for a word that depends on them. Behind the wait L1 keeps what it has.
 DANAUS_DEVICE void barrier_release_remote(RemoteAddress barrier, u32 read) {
 #if DANAUS_HOPPER
   asm volatile(

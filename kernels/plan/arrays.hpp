@@ -68,10 +68,12 @@ constexpr std::int64_t aligned_words(std::int64_t words) {
   return (words + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// What is prepared of a case's filters, in words: a spectrum [H, N], or what is live of it; the factors [H, N1] of
-// their channels, N1 the rows of outer passes; of f16 samples then the ranges [H, R, 2], R the parts of a channel's
-// transform; for gradients the conjugate spectrum [H, N], or that of the kernel that makes all of them, last, so that a
-// plan of the convolution alone can read what was prepared for them. Without an FFT the filter.
+// The prepared filters of a case: where each part begins, in words.
+//   spectrum   [H, N], or its live part; without an FFT the filter itself
+//   factors    [H, N1], N1 the rows of outer passes
+//   ranges     [H, R, 2], of f16 samples; R the parts of a channel's transform
+//   conjugate  [H, N], for gradients: the conjugate spectrum, or that of the kernel of all gradients. It comes last, so
+//              that a plan of the convolution alone can read these filters.
 struct Prepared {
   std::int64_t spectrum = -1, factors = -1, ranges = -1, conjugate = -1;
   std::int64_t words = 0;

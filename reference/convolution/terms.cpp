@@ -11,7 +11,7 @@
 namespace danaus {
 namespace {
 
-// Gates that have most of their energy in this share of their samples, or less.
+// Gates of few samples have most of their energy in at most this share of a row.
 constexpr double kFewOfGate = 1. / 16;
 
 std::int64_t largest_prime_factor(std::int64_t n) {
@@ -44,13 +44,6 @@ Filters filters_of(const Convolution& p, const std::vector<double>& k) {
     filters.frequencies.push_back(filters.energies.is_spoiled[h] ? 1 : independent_frequencies(row));
   }
   return filters;
-}
-
-std::vector<double> gated_row(const Convolution& p, std::int64_t row, const std::vector<double>& rows,
-                              const std::vector<double>& gate) {
-  std::vector<double> gated(rows.begin() + row * p.length, rows.begin() + (row + 1) * p.length);
-  for (std::int64_t n = 0; !gate.empty() && n < p.length; ++n) gated[n] *= gate[row * p.length + n];
-  return gated;
 }
 
 // The energy of a row's result before the gate that follows it. Gradients of samples convolve backward.
@@ -100,14 +93,14 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
   OutputTerms terms = output_terms(output, summed, bound);
   for (std::int64_t row = 0; row < order.rows(); ++row) {
     const std::int64_t h = row % p.channels;
-    const std::vector<double> gated = gated_row(p, row, rows, before);
+    const std::vector<double> gated = gated_row(order, row, rows, before);
     // A spike through one tap is a spike, also where it is trimmed.
     terms.samples[row] = independent_samples(gated) * filters.taps[h];
     terms.frequencies[row] = filters.frequencies[h];
     if (after.empty()) continue;
     const double of_gate = independent_samples(std::span(after).subspan(row * p.length, p.length));
     terms.samples[row] = std::min(terms.samples[row], of_gate);
-    // A gate of few samples may show a place where the result is small beside what it is elsewhere, errors too.
+    // Errors go with the whole result. A gate of few samples may show a place where the result itself is small.
     if (summed.is_spoiled[row] || of_gate > kFewOfGate * static_cast<double>(p.length)) continue;
     const double result = result_energy(p, gated, std::span(k).subspan(h * p.filter_length, p.filter_length),
                                         output.name == "du" || output.name == "dpregate");
@@ -136,8 +129,8 @@ OutputTerms correlated_terms(const Convolution& p, const Array& output, const In
       summed.is_spoiled[row % p.channels] = true;
       continue;
     }
-    const std::vector<double> of_u = gated_row(p, row, inputs.u, inputs.pregate),
-                              of_dy = gated_row(p, row, dy, inputs.postgate);
+    const std::vector<double> of_u = gated_row(order, row, inputs.u, inputs.pregate),
+                              of_dy = gated_row(order, row, dy, inputs.postgate);
     const double products = independent_samples(of_u) * independent_samples(of_dy);
     const double seen = std::max(most, 1 / products), square = seen * u.squares[row] * v_dy.squares[row];
     summed.squares[row % p.channels] += square;

@@ -33,13 +33,8 @@ OutputTerms short_terms(const Array& output, const std::vector<double>& squares,
   OutputTerms terms = output_terms(output, row_energies(order, sizes), bound);
   terms.squares = squares;
   for (std::int64_t row = 0; row < order.rows(); ++row) {
-    std::vector<double> energies, samples;
-    for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {
-      energies.push_back(squares[i]);
-      if (!rows.empty()) samples.push_back(gate.empty() ? rows[i] : rows[i] * gate[i]);
-    }
-    terms.samples[row] = participation(energies);
-    if (!samples.empty()) terms.frequencies[row] = independent_frequencies(samples);
+    terms.samples[row] = participation(gated_row(order, row, squares));
+    if (!rows.empty()) terms.frequencies[row] = independent_frequencies(gated_row(order, row, rows, gate));
   }
   return terms;
 }

@@ -1,7 +1,6 @@
 #include "reference/judge.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "reference/convolution/convolve.hpp"
@@ -54,26 +53,19 @@ class ShortBackwardJudge final : public Judge {
     return all;
   }
 
-  // Of dk: a product that is rounded beside one factor's gate errs at the frequencies of the other factor.
+  // At how many frequencies dk errs. A factor that was rounded with its gate errs at the frequencies of the other one.
   std::vector<double> frequencies_of_sums(const Values& values) const {
     const std::vector<double>&u = array_in(values, "u"), &pregate = array_in(values, "pregate");
     const std::vector<double>&dy = array_in(values, "dy"), &postgate = array_in(values, "postgate");
     const RowOrder order = row_order(array("u"));
+    const RowEnergies of_u = row_energies(order, u, pregate), of_dy = row_energies(order, dy, postgate);
     std::vector<double> sums(p_.channels), over(p_.channels);
     for (std::int64_t row = 0; row < order.rows(); ++row) {
-      const auto factor = [&](const std::vector<double>& rows, const std::vector<double>& gate) {
-        std::vector<double> products;
-        for (std::int64_t n = 0, i = order.first(row); n < order.length; ++n, i += order.inner) {
-          const double product = gate.empty() ? rows[i] : rows[i] * gate[i];
-          products.push_back(std::isfinite(product) ? product : 0);
-        }
-        return products;
-      };
-      const std::vector<double> of_u = factor(u, pregate), of_dy = factor(dy, postgate);
-      const double square = std::pow(norm(of_u) * norm(of_dy), 2);
+      const double square = of_u.of(row) * of_dy.of(row);
+      const double independent = std::min(independent_frequencies(gated_row(order, row, u, pregate)),
+                                          independent_frequencies(gated_row(order, row, dy, postgate)));
       const std::int64_t h = row % p_.channels;
-      sums[h] += square;
-      over[h] += square * square / std::min(independent_frequencies(of_u), independent_frequencies(of_dy));
+      sums[h] += square, over[h] += square * square / independent;
     }
     for (std::int64_t h = 0; h < p_.channels; ++h) sums[h] = over[h] > 0 ? sums[h] * sums[h] / over[h] : 1;
     return sums;

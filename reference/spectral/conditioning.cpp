@@ -89,7 +89,7 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   const std::vector<double> times = mirrored(p);
   const std::int64_t modes = kept_count(p), rows = p.inputs * p.outputs;
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows)};
-  std::vector<double> numbers(rows);  // that err, each a frequency
+  std::vector<double> numbers(rows);  // how many err: frequencies
   for (std::int64_t i = 0; i < p.inputs; ++i)
     for (std::int64_t o = 0; o < p.outputs; ++o) {
       const std::int64_t row = i * p.outputs + o;

@@ -1,11 +1,11 @@
-// Included in front of every file of a build with drawn mutations (drawn.py): faults that stand side by side in one
-// program, of which the environment's DANAUS_MUTANT chooses one.
+// Included in front of every file of a build with drawn mutations (drawn.py). One program holds all faults. The
+// environment variable DANAUS_MUTANT chooses one.
 //
 //   a + b   becomes   a + danaus_mutants::Operator<number, '+'>{} + b
 //   8       becomes   danaus_mutants::constant<number>(8)
 //
-// What a constant expression computes stays as it is. With DANAUS_REACHED=FILE a program's end appends the numbers of
-// the mutants that it came by.
+// Constant expressions keep their values. With DANAUS_REACHED=FILE the program appends the numbers of the mutants that
+// it reached, when it ends.
 #pragma once
 
 #include <cstdlib>

@@ -1,8 +1,8 @@
-// dk of a channel out of all rows of the batch, for the kernel that computes once more.
+// dk of a channel, for the kernel that computes it once more: a sum over all rows of the batch.
 //
-// index      z = u + i dy, each with a power of two of its own; of Z and its mirror U and dY, and the sum of conj(U) dY
-// range      a fast kernel errs by sums over items of |u|^2 |dy|^2, of both rows of a pair together. A channel is
-//            doubtful where that is much more than the sum over rows, or an item is out of range
+// index      z = u + i dy, where u and dy each have a power of two. Z and its mirror give U and dY, then conj(U) dY
+// range      A fast kernel errs by the sum of |u|^2 |dy|^2 over items, which has both rows of a pair together. A
+//            channel is doubtful if this is much more than the sum over rows, or if an item is out of range
 #pragma once
 
 #include "kernels/families/rescaled/points.hpp"

@@ -1,12 +1,12 @@
-// rescaled: what the fast kernels may be wrong about, once more, each row with a power of two of its own.
+// rescaled: computes doubtful items of the fast kernels once more. Each row has a power of two of its own.
 //
-// shapes     a convolution's u, y, gates [B, H, L], L <= N; a block takes an item, two batch rows (pair fold) or one
-//            (right angle). Of gradients dk [H, K] too; a block takes a channel
+// shapes     u, y and gates [B, H, L] of a convolution, L <= N. A block takes an item: two batch rows (pair fold) or
+//            one (right angle). For gradients also dk [H, K]; then a block takes a channel
 // types      samples f16 or bf16, arithmetic fp32, the fast kernels' spectrum in f16
-// range      the fast kernels leave the energy of each row in each unit of an item, and NaN where results are not
-//            finite. What is uneven or out of range by these is looked at, and computed if exact sums agree
-// memory     a block's points in global memory, which L2 keeps: made for few items, not for speed
-// error      fp32's, of rows as loud as each other, beside the rounding of the spectrum
+// range      The fast kernels leave the energy of each row in each unit of an item, or NaN where results are not
+//            finite. An item is doubtful if its energies are uneven or out of range. It is computed if exact sums agree
+// memory     The points of a block are in global memory and stay in L2: made for few items, not for speed
+// error      that of fp32 for rows of one loudness, and the rounding of the spectrum
 // reference  reference/convolution/convolve.hpp, gradient.hpp   test   tests/kernels/rows_test.cpp
 #pragma once
 

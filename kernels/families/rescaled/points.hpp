@@ -1,7 +1,7 @@
 // A transform's points in global memory, in place.
 //
-// source  Gentleman and Sande 1966 there, Cooley and Tukey 1965 back, so that nothing is reordered
-// index   stage by stage n = step n1 + n2, k = k1 + r k2; frequencies stand in the order of reversed digits
+// source  Gentleman and Sande 1966 forward, Cooley and Tukey 1965 back: nothing has to be reordered
+// index   n = step n1 + n2 and k = k1 + r k2 in each stage. Frequencies are in the order of reversed digits
 #pragma once
 
 #include "kernels/families/rescaled/layout.hpp"

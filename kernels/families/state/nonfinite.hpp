@@ -1,13 +1,12 @@
-// Rows with NaN or infinity are computed twice, so that such a sample shows in no output before it. Products of a chunk
+// Rows with NaN or infinity are computed twice. Such a sample then shows in no output before it. Products of a chunk
 // multiply it by zeros above their diagonal, and 0 x NaN = NaN.
 //
-// found by   the state after a row: each sample is a term of each state, and no decay makes NaN or infinity finite. The
-//            last chunk has no state after it where nobody asks for one; there by a sum of each of its groups
-// result     the first time all outputs from the sample on are NaN or infinity, and stay. The second time a row ends
-//            before its first such sample: with zeros in the place of the rest of the chunk, in the same order, so that
-//            outputs before it keep their bits
-// registers  of warps by themselves the second time is a function that is called: inlined, kernels of 128 states and
-//            more spill in the first
+// found by   the state after a row. Each sample is a term of each state, and no decay makes NaN or infinity finite. The
+//            last chunk may have no state after it. There the sum of each group shows it
+// result     The first time stores NaN or infinity from the sample on. The second time ends each row before its first
+//            such sample. Zeros stand for the rest of the chunk, in the same order: outputs before it keep their bits
+// registers  For lone warps the second time is a function call. If it is inlined, kernels of 128 states and more spill
+//            the first time
 #pragma once
 
 #include "kernels/families/state/states.hpp"
