@@ -58,7 +58,7 @@ struct Launch {
 // What comes with each call.
 struct Call {
   std::int64_t batch = 0;
-  std::array<void*, kMaxArrays> arrays{};        // in the order of the case's arrays(); those of the call's role
+  std::array<void*, kMaxArrays> arrays{};  // in the order of the case's arrays(); those of the call's role
   void* prepared = nullptr;
   void* workspace = nullptr;
   std::array<RowStrides, kMaxArrays> strides{};  // of rows [B, H, L]; {0, 0}: contiguous
