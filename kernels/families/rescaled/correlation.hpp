@@ -13,18 +13,40 @@ namespace danaus::rescaled::inline DANAUS_BACKEND {
 // Energies that fp32 may have lost numbers of.
 DANAUS_DEVICE bool is_too_small(float energy) { return energy > 0 && energy < 0x1p-100f; }
 
+// Calls take(load(i)) for i = first, first + step, ... below `end`; `at_once` loads are on their way together.
+template <int at_once, class Load, class Take>
+DANAUS_DEVICE void take_loads(long long first, long long end, int step, Load load, Take take) {
+  DANAUS_UNROLL_BY(1)
+  for (long long i = first; i < end; i += at_once * step) {
+    decltype(load(i)) loaded[at_once];
+    DANAUS_UNROLL
+    for (int k = 0; k < at_once; ++k) loaded[k] = load(min(i + k * step, end - 1));
+    DANAUS_UNROLL
+    for (int k = 0; k < at_once; ++k)
+      if (i + k * step < end) take(loaded[k]);
+  }
+}
+
+// What a block has of `count` numbers.
+struct Share {
+  int first, end;
+};
+DANAUS_DEVICE Share share_of_block(int count) {
+  const auto before = [&](int blocks) { return static_cast<int>(1ll * count * blocks / device::block_count()); };
+  return {before(device::block_index()), before(device::block_index() + 1)};
+}
+
 // Whether is_doubtful(i) says so of those of `count` numbers that this lane looks at: all warps of the block share what
 // the block has, a warp as many at once as it has teams of `team` lanes.
 template <class P, class IsDoubtful>
 DANAUS_DEVICE bool any_doubtful(int count, int team, IsDoubtful is_doubtful) {
   constexpr int kWarps = P::layout.threads / 32;
-  const int block = device::block_index(), blocks = device::block_count(), teams = 32 / team;
+  const Share share = share_of_block(count);
+  const int teams = 32 / team;
   bool any = false;
   DANAUS_UNROLL_BY(1)
-  for (int first = teams * device::warp_index(); block + blocks * first < count; first += teams * kWarps) {
-    const int i = block + blocks * (first + device::lane_index() / team);
-    any |= is_doubtful(min(i, count - 1));
-  }
+  for (int first = share.first + teams * device::warp_index(); first < share.end; first += teams * kWarps)
+    any |= is_doubtful(min(first + device::lane_index() / team, share.end - 1));
   return any;
 }
 template <class P>
@@ -42,8 +64,9 @@ DANAUS_DEVICE bool any_of_block(bool any) {
 // Calls compute(i) for those of `count` numbers that this block has and is_doubtful(i) names.
 template <class IsDoubtful, class Compute>
 DANAUS_DEVICE void for_doubtful(int count, IsDoubtful is_doubtful, Compute compute) {
+  const Share share = share_of_block(count);
   DANAUS_UNROLL_BY(1)
-  for (int i = device::block_index(); i < count; i += device::block_count())
+  for (int i = share.first; i < share.end; ++i)
     if (is_doubtful(i)) compute(i);  // all warps agree
 }
 
@@ -69,11 +92,13 @@ class CorrelatedChannels {
 
   // Of those of this lane.
   DANAUS_DEVICE bool any_doubtful() const {
-    return rescaled::any_doubtful<P>(a_.channels, 32, [&](int h) { return is_doubtful(h); });
+    const Share share = share_of_block(a_.channels);
+    return rescaled::any_doubtful<P>(a_.channels, 32, [&](int h) { return is_doubtful(h); }) |
+           any_overflow(share.first, share.end);
   }
   DANAUS_DEVICE void run() const {
     for_doubtful(
-        a_.channels, [&](int h) { return is_doubtful(h); }, [&](int h) { compute(h); });
+        a_.channels, [&](int h) { return is_doubtful(h) || has_overflow(h); }, [&](int h) { compute(h); });
   }
 
  private:
@@ -100,14 +125,17 @@ class CorrelatedChannels {
     for (int item = device::lane_index(); item < a_.items_of_channel; item += 32) {
       const long long first = 1ll * a_.units * (1ll * h * a_.items_of_channel + item);
       float of[2][2] = {};
-      DANAUS_UNROLL_BY(4)
-      for (int unit = 0; unit < a_.units; ++unit) {
-        DANAUS_UNROLL
-        for (int array = 0; array < 2; ++array) {
-          const Words<2> words = device::load_global<8>(a_.correlated[array].energies + 2 * (first + unit));
-          of[array][0] += float_of(words[0]), of[array][1] += float_of(words[1]);
-        }
-      }
+      take_loads<16>(
+          first, first + a_.units, 1,
+          [&](long long unit) {
+            const Words<2> u = device::load_global<8>(a_.correlated[0].energies + 2 * unit),
+                           dy = device::load_global<8>(a_.correlated[1].energies + 2 * unit);
+            return Words<4>{u[0], u[1], dy[0], dy[1]};
+          },
+          [&](const Words<4>& words) {
+            DANAUS_UNROLL
+            for (int i = 0; i < 4; ++i) of[i / 2][i % 2] += float_of(words[i]);
+          });
       double energies[2][2];
       DANAUS_UNROLL
       for (int array = 0; array < 2; ++array) {
@@ -119,7 +147,7 @@ class CorrelatedChannels {
       sums.add(energies[0], energies[1]);
     }
     sums = sum_of_warp(sums);
-    return sums.is_out_of_range || !sums.is_even() || !has_finite_taps(h);
+    return sums.is_out_of_range || !sums.is_even();
   }
   static DANAUS_DEVICE Sums sum_of_warp(Sums sums) {
     const auto added = [](double value, int mask) {
@@ -132,23 +160,27 @@ class CorrelatedChannels {
     sums.is_out_of_range = device::any_of_warp(sums.is_out_of_range);
     return sums;
   }
-  // Sums in f16 alone overflow.
-  DANAUS_DEVICE bool has_finite_taps(int h) const {
-    if (!kHasRange) return true;
-    const float* const taps = a_.dk + h * a_.filter_length;
-    float sum = 0;                                                   // of zeros, or NaN
-    const long long whole = a_.taps_aligned ? a_.filter_length : 0;  // by 16 bytes
-    DANAUS_UNROLL_BY(8)
-    for (long long m = 4 * device::lane_index(); m < whole; m += 128) {
-      const Words<4> words = device::load_global<16>(taps + m);
-      DANAUS_UNROLL
-      for (int i = 0; i < 4; ++i) sum = device::fma(0.0f, float_of(words[i]), sum);
-    }
-    DANAUS_UNROLL_BY(4)
-    for (long long m = whole + device::lane_index(); m < a_.filter_length; m += 32)
-      sum = device::fma(0.0f, float_of(device::load_global<4>(taps + m)[0]), sum);
-    return !device::any_of_warp(!(sum == 0));
+  // Whether sums overflowed, as they do in f16 alone: of those taps of some channels that this lane looks at.
+  DANAUS_DEVICE bool any_overflow(int first, int end) const {
+    if (!kHasRange) return false;
+    float sum = 0;  // of zeros, or NaN
+    const auto add = [&](u32 tap) { sum = device::fma(0.0f, float_of(tap), sum); };
+    const long long from = first * a_.filter_length, to = end * a_.filter_length;
+    if (a_.taps_aligned)
+      take_loads<16>(
+          from / 4 + thread_, to / 4, layout.threads,
+          [&](long long chunk) { return device::load_global<16>(a_.dk + 4 * chunk); },
+          [&](const Words<4>& taps) {
+            DANAUS_UNROLL
+            for (int i = 0; i < 4; ++i) add(taps[i]);
+          });
+    else
+      take_loads<16>(
+          from + thread_, to, layout.threads, [&](long long m) { return device::load_global<4>(a_.dk + m); },
+          [&](const Words<1>& tap) { add(tap[0]); });
+    return !(sum == 0);
   }
+  DANAUS_DEVICE bool has_overflow(int h) const { return any_of_block<P>(any_overflow(h, h + 1)); }
 
   DANAUS_DEVICE void compute(int h) const {
     bool is_finite = true;
@@ -187,7 +219,7 @@ class CorrelatedChannels {
       sums.is_out_of_range |= kHasRange && (is_quiet(energies[0]) || is_quiet(energies[1]));
       sums.add(energies[0], energies[1]);
     }
-    return is_finite && !sums.is_out_of_range && sums.is_even() && has_finite_taps(h);
+    return is_finite && !sums.is_out_of_range && sums.is_even() && !has_overflow(h);
   }
 
   DANAUS_DEVICE void add_row(int h, int b, bool& is_first, int& power) const {

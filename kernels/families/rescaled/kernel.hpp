@@ -60,11 +60,10 @@ class ConvolvedItems {
   DANAUS_DEVICE Look look_at(int i) const {
     const float* const of_item = rows_.energies + 2ll * a_.units * i;
     float first = 0, second = 0;
-    DANAUS_UNROLL_BY(16)
-    for (int unit = device::lane_index() % team(); unit < a_.units; unit += team()) {
-      const Words<2> words = device::load_global<8>(of_item + 2 * unit);
-      first += float_of(words[0]), second += float_of(words[1]);
-    }
+    take_loads<16>(
+        device::lane_index() % team(), a_.units, team(),
+        [&](long long unit) { return device::load_global<8>(of_item + 2 * unit); },
+        [&](const Words<2>& words) { first += float_of(words[0]), second += float_of(words[1]); });
     DANAUS_UNROLL_BY(1)
     for (int mask = 1; mask < team(); mask *= 2) {
       first += float_of(device::shuffle_xor(word_of(first), mask));
