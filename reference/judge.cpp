@@ -90,9 +90,10 @@ class OutputJudge {
   // was trimmed, the numbers themselves say nothing.
   double independent_numbers(std::int64_t row, std::span<const double> whole, std::span<const double> right,
                              double summed) const {
-    const double known = std::min(terms_.samples[row], terms_.frequencies[row]);
-    const double most = std::min(known, static_cast<double>(right.size()));
-    if (std::isfinite(known) && summed > kWellConditioned * norm(right)) return most;
+    const double samples = terms_.samples[row], frequencies = terms_.frequencies[row];
+    const bool both_known = std::isfinite(samples) && (std::isfinite(frequencies) || !terms_.has_frequencies);
+    const double most = std::min({samples, frequencies, static_cast<double>(right.size())});
+    if (both_known && summed > kWellConditioned * norm(right)) return most;
     const double few = std::min(most, independent_samples(right));
     return terms_.has_frequencies ? std::min(few, independent_frequencies(whole)) : few;
   }

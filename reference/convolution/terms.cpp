@@ -46,14 +46,16 @@ Filters filters_of(const Convolution& p, const std::vector<double>& k) {
   return filters;
 }
 
-// The energy of a row's result before the gate that follows it. Gradients of samples convolve backward.
-double result_energy(const Convolution& p, std::vector<double> row, std::span<const double> taps, bool is_adjoint) {
+// Of a row: this share of its frequencies, or more, err independently of each other whatever the data.
+constexpr double kFewFrequencies = 1. / 16;
+
+// A row's result before the gate that follows it. Gradients of samples convolve backward.
+std::vector<double> result_of(const Convolution& p, std::vector<double> row, std::span<const double> taps,
+                              bool is_adjoint) {
   Convolution alone = p;
   alone.batch = alone.channels = 1, alone.pregate = alone.postgate = false;
   if (is_adjoint) std::ranges::reverse(row);
-  const std::vector<double> result =
-      convolve(alone, {std::move(row), std::vector(taps.begin(), taps.end()), {}, {}}, Algorithm::fftw);
-  return std::pow(norm(result), 2);
+  return convolve(alone, {std::move(row), std::vector(taps.begin(), taps.end()), {}, {}}, Algorithm::fftw);
 }
 
 // Adds the energy of each frequency of a row, so many times.
@@ -95,17 +97,22 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
     const std::int64_t h = row % p.channels;
     const std::vector<double> gated = gated_row(order, row, rows, before);
     // A spike through one tap is a spike, also where it is trimmed.
-    terms.samples[row] = independent_samples(gated) * filters.taps[h];
+    const double samples = independent_samples(gated);
+    terms.samples[row] = samples * filters.taps[h];
     terms.frequencies[row] = filters.frequencies[h];
+    // Neighbouring frequencies of a spike are products of the same rounded factors, but for those of the last stage.
+    if (terms.frequencies[row] < kFewFrequencies * static_cast<double>(p.length))
+      terms.frequencies[row] = std::min(terms.frequencies[row], 2 * samples);
     if (after.empty()) continue;
     const double of_gate = independent_samples(std::span(after).subspan(row * p.length, p.length));
     terms.samples[row] = std::min(terms.samples[row], of_gate);
-    // Errors go with the whole result. A gate of few samples may show a place where the result itself is small.
+    // Errors go with the whole result. A gate of few samples may show a place where the result itself is small; errors
+    // of a result that is a spike are few, too.
     if (summed.is_spoiled[row] || of_gate > kFewOfGate * static_cast<double>(p.length)) continue;
-    const double result = result_energy(p, gated, std::span(k).subspan(h * p.filter_length, p.filter_length),
-                                        output.name == "du" || output.name == "dpregate");
+    const std::vector<double> result = result_of(p, gated, std::span(k).subspan(h * p.filter_length, p.filter_length),
+                                                 output.name == "du" || output.name == "dpregate");
     terms.summed[row] =
-        std::max(terms.summed[row], std::sqrt(result * gates.squares[row] / static_cast<double>(p.length)));
+        std::max(terms.summed[row], norm(result) * std::sqrt(gates.squares[row] / independent_samples(result)));
   }
   return terms;
 }

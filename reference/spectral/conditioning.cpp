@@ -43,6 +43,20 @@ RowEnergies item_energies(const Spectral& p, std::int64_t channels, const std::v
   return by_item;
 }
 
+// How many numbers each item has, of samples or of kept frequencies, whichever are fewer.
+std::vector<double> independent_numbers(const Spectral& p, std::int64_t channels, const std::vector<double>& samples,
+                                        const std::vector<double>& spectra) {
+  const std::int64_t size = points_of_row(p) * (p.complex ? 2 : 1), modes = kept_count(p);
+  std::vector<double> numbers;
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const std::int64_t item = b * channels + c, row = p.channel_major ? c * p.batch + b : item;
+      numbers.push_back(std::min(independent_samples(std::span(samples).subspan(row * size, size)),
+                                 participation(std::span(spectra).subspan(item * modes, modes))));
+    }
+  return numbers;
+}
+
 bool is_finite(const std::vector<double>& values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
 }
@@ -87,6 +101,8 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
   const RowEnergies of_u = item_energies(p, p.inputs, u), of_dy = item_energies(p, p.outputs, dy);
   const std::vector<double> u_spectra = kept_squares(p, p.inputs, u), dy_spectra = kept_squares(p, p.outputs, dy);
   const std::vector<double> times = mirrored(p);
+  const std::vector<double> of_u_numbers = independent_numbers(p, p.inputs, u, u_spectra),
+                            of_dy_numbers = independent_numbers(p, p.outputs, dy, dy_spectra);
   const std::int64_t modes = kept_count(p), rows = p.inputs * p.outputs;
   RowEnergies summed{std::vector<double>(rows), std::vector<bool>(rows)};
   std::vector<double> numbers(rows);  // how many err: frequencies
@@ -98,12 +114,15 @@ OutputTerms weight_terms(const Spectral& p, const Array& output, const std::vect
       for (std::int64_t b = 0; b < p.batch; ++b) {
         const std::int64_t a = b * p.inputs + i, c = b * p.outputs + o;
         if (of_u.is_spoiled[a] || of_dy.is_spoiled[c]) summed.is_spoiled[row] = true;
+        // Where both have few numbers, errors are alike at all frequencies, and one weight for all adds them up.
+        const double alike =
+            p.shared ? std::max(1., static_cast<double>(modes) / (of_u_numbers[a] * of_dy_numbers[c])) : 1;
         for (std::int64_t f = 0; f < modes; ++f) {
           const double of_both = std::pow(times[f] / static_cast<double>(points_of_row(p)), 2);
           const double of_one = u_spectra[a * modes + f], of_other = dy_spectra[c * modes + f];
           const double spread = of_both * (of_one * of_dy.of(c) + of_u.of(a) * of_other) / 2;
           const double product = of_both * of_one * of_other;
-          of_transforms += spread, of_products += product, errors[f] += spread + product;
+          of_transforms += alike * spread, of_products += product, errors[f] += spread + product;
         }
       }
       if (summed.is_spoiled[row]) continue;

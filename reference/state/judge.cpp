@@ -53,7 +53,9 @@ class StateJudge final : public Judge {
       terms.has_frequencies = name == "y";
       all.push_back(std::move(terms));
     };
-    add("y", summed_squares(p_, inputs, promise.roundings.chunk));
+    SummedRows summed = summed_rows(p_, inputs, promise.roundings.chunk);
+    add("y", std::move(summed.squares));
+    if (p_.initial) all.back().samples = std::move(summed.samples);
     if (!p_.final) return all;
     const std::vector<double> of_states = summed_squares_of_states(p_, inputs, promise.roundings.chunk);
     std::vector<double> squares, numbers;  // of rows; how many numbers of a row err, two of a state

@@ -225,6 +225,11 @@ double real_gain(Complex a, std::int64_t length) {
   return (std::pow(noise_gain(a, length), 2) + coherent_gain(a, length)) / 2;
 }
 
+// In how many samples |A|^n has its energy, n < L.
+double decaying_samples(Complex a, std::int64_t length) {
+  return std::pow(noise_gain(a, length), 4) / std::pow(noise_gain(a * a, length), 2);
+}
+
 std::span<const double> row_of(const StateSpace& p, const StateInputs& inputs, std::int64_t row) {
   return std::span(inputs.u).subspan(row * p.length, p.length);
 }
@@ -239,11 +244,11 @@ double energy(std::span<const double> u) {
 }  // namespace
 
 // The real part of c A^n x, over all n of a row. Errors of parts that cancel are within the larger one.
-std::vector<double> summed_squares(const StateSpace& p, const StateInputs& inputs, int chunk) {
-  std::vector<double> squares(p.batch * p.channels);
+SummedRows summed_rows(const StateSpace& p, const StateInputs& inputs, int chunk) {
+  SummedRows rows;
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
     const std::span<const double> u = row_of(p, inputs, row);
-    double filter = 0, of_matrices = 0, of_states = 0;
+    double filter = 0, of_matrices = 0, of_states = 0, of_initial = 0, concentration = 0;
     for (int s = 0; s < p.states; ++s) {
       const std::int64_t i = row % p.channels * p.states + s;
       const Complex a = complex_at(inputs.a, i), b = complex_at(inputs.b, i), c = complex_at(inputs.c, i);
@@ -254,12 +259,16 @@ std::vector<double> summed_squares(const StateSpace& p, const StateInputs& input
         });
       if (!p.initial) continue;
       const double of_x = std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * real_gain(a, p.length);
-      if (std::isfinite(of_x)) squares[row] += of_x;
+      if (!std::isfinite(of_x)) continue;
+      of_initial += of_x, concentration += of_x / std::sqrt(decaying_samples(a, p.length));
     }
     const double of_noise = filter * rounded_square(p.dtype, energy(u), static_cast<double>(p.length));
-    squares[row] += std::max({of_noise, of_matrices, of_states});
+    const double of_row = std::max({of_noise, of_matrices, of_states}), all = of_initial + of_row;
+    const double concentrated = std::pow(concentration, 2) + of_row * of_row / static_cast<double>(p.length);
+    rows.squares.push_back(all);
+    rows.samples.push_back(all > 0 ? all * all / concentrated : static_cast<double>(p.length));
   }
-  return squares;
+  return rows;
 }
 
 std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInputs& inputs, int chunk) {

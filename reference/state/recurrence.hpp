@@ -58,10 +58,14 @@ double bound_l2(const StateSpace& problem, double remembered, int chunk, int rou
 // Samples that the slowest state of a channel remembers, 1 / (1 - |A|), L at most: an older error has decayed.
 double remembered_samples(const StateSpace& problem, const StateInputs& inputs, std::int64_t channel);
 
-// Squares of what was summed to y [B, H], and to x_final over state_sizes() [B, H, S]. Errors are relative to them
-// where states' parts cancel. A kernel's matrices err alike in all chunks of so many samples: such errors add up before
-// they are squared.
-std::vector<double> summed_squares(const StateSpace& problem, const StateInputs& inputs, int chunk);
+// What was summed to rows [B, H], squared, and in how many samples. An initial state that decays is in the first ones.
+struct SummedRows {
+  std::vector<double> squares, samples;
+};
+
+// Of y [B, H]; and squares of x_final over state_sizes() [B, H, S]. Errors are relative to them where states' parts
+// cancel. A kernel's matrices err alike in all chunks of so many samples: such errors add up before they are squared.
+SummedRows summed_rows(const StateSpace& problem, const StateInputs& inputs, int chunk);
 std::vector<double> summed_squares_of_states(const StateSpace& problem, const StateInputs& inputs, int chunk);
 
 }  // namespace danaus

@@ -300,6 +300,53 @@ TEST(Judge, ASparseGateShowsErrorsOfTheRowBeforeIt) {
   }
 }
 
+// Errors of a spike's transform are alike at neighbouring frequencies, and those of its result are at few samples.
+TEST(Judge, ErrorsOfASpikeAreFew) {
+  const auto terms = [](const char* token, bool is_spike) {
+    const Case asked = parse_case(token);
+    Values inputs = make_values(asked);
+    if (is_spike) std::ranges::fill(inputs.at("u"), 0), inputs.at("u")[7] = 1;
+    if (inputs.contains("k")) std::ranges::fill(inputs.at("k"), 0), inputs.at("k")[2] = 1;
+    if (inputs.contains("postgate")) std::ranges::fill(inputs.at("postgate"), 0), inputs.at("postgate")[500] = 1;
+    return judge_of(asked)->terms(inputs, kKernel).front();
+  };
+  constexpr const char* kMasked = "fftconv_f16_circular_l1024_b1_h1_keep100to110";
+  EXPECT_EQ(terms(kMasked, true).frequencies.front(), 2);
+  EXPECT_GT(terms(kMasked, false).frequencies.front(), 10);
+  EXPECT_NEAR(terms("fftconv_f16_circular_l1024_k5_b1_h1_postgate", true).summed.front(), 1, 1e-9);
+}
+
+// One weight for all frequencies sums up errors that are alike there.
+TEST(Judge, ASharedWeightSeesAllErrorsOfTwoSpikes) {
+  const auto summed = [](const char* token, int samples) {
+    const Case asked = parse_case(token);
+    Values inputs = make_values(asked);
+    for (const char* name : {"u", "dy"}) {
+      std::vector<double>& row = inputs.at(name);
+      std::ranges::fill(row, 0), std::fill_n(row.begin() + 5, samples, 1 / std::sqrt(samples));
+    }
+    return judge_of(asked)->terms(inputs, kKernel).back().summed.front();
+  };
+  const double of_one = summed("spectralgrad_f16_b1_c1x1_l256_m64_shared", 1);
+  EXPECT_NEAR(of_one / summed("spectralgrad_f16_b1_c1x1_l256_m64", 1), 8, 1e-6) << "of 64 frequencies";
+}
+
+// What an initial state adds is where it has not decayed, and may err there.
+TEST(Judge, AnInitialStateErrsInTheFirstSamples) {
+  OneCase c("ssmconv_f16_s1_l10000_b1_h1_initial", {});
+  std::ranges::fill(c.inputs.at("u"), 0);
+  c.inputs.at("a") = {0, 0.9}, c.inputs.at("c") = {0, 1}, c.inputs.at("x_initial") = {100, 0};
+  c.outputs = truth(c.asked, c.inputs);
+  const double bound = judge_of(c.asked)->bound("y", kKernel.roundings);
+  const auto with_error = [&](double share) {  // in the first sample, as large as those that do not cancel
+    OneCase off = c;
+    off.outputs.at("y")[1] += share * bound * 90;
+    return off.verdict(kKernel);
+  };
+  EXPECT_TRUE(with_error(1).passed) << with_error(1).clearance;
+  EXPECT_FALSE(with_error(8).passed) << with_error(8).clearance;
+}
+
 // What a row reads beside a NaN says how its errors add up.
 TEST(Judge, NanLeavesAConstantRowOneFrequency) {
   std::vector<double> row(100, 2);
