@@ -335,10 +335,10 @@ TEST(Judge, ASharedWeightSeesAllErrorsOfTwoSpikes) {
 TEST(Judge, AnInitialStateErrsInTheFirstSamples) {
   OneCase c("ssmconv_f16_s1_l10000_b1_h1_initial", {});
   std::ranges::fill(c.inputs.at("u"), 0);
-  c.inputs.at("a") = {0, 0.9}, c.inputs.at("c") = {0, 1}, c.inputs.at("x_initial") = {100, 0};
+  c.inputs.at("a") = {0.9, 0}, c.inputs.at("c") = {0, 1}, c.inputs.at("x_initial") = {100, 0};
   c.outputs = truth(c.asked, c.inputs);
   const double bound = judge_of(c.asked)->bound("y", kKernel.roundings);
-  const auto with_error = [&](double share) {  // in the first sample, as large as those that do not cancel
+  const auto with_error = [&](double share) {  // beside parts of 90 that are imaginary
     OneCase off = c;
     off.outputs.at("y")[1] += share * bound * 90;
     return off.verdict(kKernel);
