@@ -42,6 +42,7 @@ std::vector<Buffer> buffers_of(const char* operation, const danaus_array* arrays
     require(operation, "a stride's name", strides.name);
     const auto buffer = std::ranges::find(buffers, std::string_view(strides.name), &Buffer::name);
     if (buffer == buffers.end()) continue;
+    if (buffer->strides != RowStrides{}) fail(operation, ": ", buffer->name, " has strides twice");
     buffer->strides = {strides.row, strides.channel};
     if (buffer->strides == RowStrides{})
       fail(operation, ": ", buffer->name, " has strides of 0 and 0 samples, must be at least 1");

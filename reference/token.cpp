@@ -127,12 +127,14 @@ void TokenFields::fail_unknown(std::string_view field) const {
     nearest = text(without_number->name, digits);  // batch64
   }
   fail("token ", token_, ": unknown field '", field, "'",
-       nearest.empty() ? "" : text("; did you mean '", nearest, "'?"), "; fields are ", grammar_.names());
+       nearest.empty() ? "" : text(" (did you mean '", nearest, "'?)"), "; fields are ", grammar_.names());
 }
 
 std::int64_t TokenFields::read_number(std::string_view digits, std::string_view field) const {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range)
+    fail("token ", token_, ": field '", field, "' has the number ", digits, ", must be less than 2^63");
   if (error != std::errc() || end != digits.data() + digits.size() || value < 0)
     fail("token ", token_, ": field '", field, "' needs a whole number where it has '", digits, "'");
   return value;

@@ -113,22 +113,73 @@ Convolution random_convolution(Draw& draw) {
   return p;
 }
 
-// One in twenty, of circular rows without gates at an FFT size, keeps a band of its frequencies alone, where a kernel
-// for an H200 can.
-Convolution random_convolution_or_masked(Draw& draw) {
+// One that every build has.
+const Variant& any_variant(Draw& draw) {
+  static const std::vector<const Variant*> kPreferred = [] {
+    std::vector<const Variant*> preferred;
+    for (const auto& v : variants())
+      if (v->preferred && v->suits(device_class_of(Device()))) preferred.push_back(&*v);
+    return preferred;
+  }();
+  return *kPreferred[draw.from(0, std::ssize(kPreferred) - 1)];
+}
+
+// One in sixteen says N, which may be that of pieces, the fold, or both and the factors, where a plan takes that.
+template <class Operation>
+Case random_way(Draw& draw) {
+  const auto of = [](const Convolution& p) -> Case { return Operation{p}; };
   Convolution p = random_convolution(draw);
-  if (draw.from(0, 19) > 0) return p;
+  if (draw.from(0, 15) > 0) return of(p);
+  Convolution said = p;
+  const Variant& like = any_variant(draw);
+  switch (draw.from(0, 2)) {
+    case 0: said.fft_size = fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)]; break;
+    case 1: said.fold = like.fold; break;
+    default: said.fold = like.fold, said.fft_size = like.size, said.factors = like.factors;
+  }
+  return of(has_kernel(said, Device()) && has_kernel_for(of(said), Device()) ? said : p);
+}
+
+// Bands, a pattern by the factors, or some of the blocks that they make.
+FrequencyMask random_mask(Draw& draw, const Convolution& p) {
+  FrequencyMask mask;
+  const std::vector<int> dimensions(p.factors.rbegin(), p.factors.rend());
+  switch (draw.from(0, 3)) {
+    case 0:
+      for (int factor : dimensions) mask.zeroed.push_back(static_cast<int>(draw.from(0, factor / 2)));
+      mask.reading = draw.one_of({MaskReading::literal, MaskReading::hermitian});
+      break;
+    case 1: {
+      std::int64_t blocks = 1;
+      for (int factor : dimensions) {
+        const int pieces = draw.one_of({1, 2, 4});
+        mask.pieces.push_back(factor % pieces == 0 ? pieces : 1), blocks *= mask.pieces.back();
+      }
+      for (std::int64_t i = 0; i < blocks; ++i) mask.blocks.push_back(draw.from(0, 1));
+      break;
+    }
+    default: {
+      const std::int64_t first = draw.from(0, p.length / 4);
+      mask.kept = {{first, draw.from(first, p.length / 2)}};
+    }
+  }
+  return mask;
+}
+
+// One in twenty, of circular rows without gates at an FFT size, has a mask, where a kernel for an H200 can.
+Case random_convolution_or_masked(Draw& draw) {
+  const Case unmasked = random_way<Convolution>(draw);
+  if (draw.from(0, 19) > 0) return unmasked;
+  Convolution p = *unmasked.as<Convolution>();
+  const Variant& by = any_variant(draw);
+  if (by.size == 0) return unmasked;
   p.mode = Mode::circular, p.pregate = p.postgate = false;
-  p.length = fft_sizes()[draw.from(0, std::ssize(fft_sizes()) - 1)];
-  p.filter_length = draw.from(1, p.length);
+  p.length = by.size, p.filter_length = draw.from(1, p.length);
+  p.fft_size = by.size, p.fold = by.fold, p.factors = by.factors;
   p.channels = std::clamp<std::int64_t>(draw.domain.samples / p.length, 1, p.channels);
   p.batch = std::clamp<std::int64_t>(draw.domain.samples / p.length / p.channels, 1, p.batch);
-  const auto first = static_cast<int>(draw.from(0, p.length / 4)),
-             last = static_cast<int>(draw.from(first, p.length / 2));
-  if (first == 0 && last == p.length / 2) return p;
-  Convolution masked = p;
-  masked.mask.kept = {{first, last}};
-  return has_kernel(masked, Device()) ? masked : p;
+  p.mask = random_mask(draw, p);
+  return has_kernel_for(p, Device()) ? Case(p) : unmasked;
 }
 
 template <bool with_gradients>
@@ -147,9 +198,9 @@ std::string families() {
 
 Study convolution_study() {
   return {convolution_subject,
-          {{"fftconv", [](Draw& draw) -> Case { return random_convolution_or_masked(draw); }, families<false>},
-           {"fftconvgrad", [](Draw& draw) -> Case { return Backward{random_convolution(draw)}; }, families<true>},
-           {"fftconvstep", [](Draw& draw) -> Case { return TrainingStep{random_convolution(draw)}; }, families<true>}},
+          {{"fftconv", random_convolution_or_masked, families<false>},
+           {"fftconvgrad", random_way<Backward>, families<true>},
+           {"fftconvstep", random_way<TrainingStep>, families<true>}},
           // Where the gated backward that came with the paper returned a wrong gradient (results/h200_peers.csv): of
           // the postgate at N = 256 and 1K, of u at 32K.
           {{"gradients, once wrong",

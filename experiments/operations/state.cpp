@@ -68,7 +68,11 @@ StateSpace random_state(Draw& draw) {
   const std::int64_t others = std::max<std::int64_t>(rows / p.batch, 1);
   p.channels = draw.domain.wide ? draw.of_any_scale(others) : draw.from(1, std::min<std::int64_t>(others, 3));
   p.initial = draw.from(0, 1) == 0, p.final = draw.from(0, 1) == 0;
-  return p;
+  p.unstable = draw.from(0, 9) == 0;
+  if (draw.from(0, 9) > 0) return p;
+  StateSpace said = p;
+  said.chunk = 8 << draw.from(0, 5);
+  return has_kernel_for(said, Device()) ? said : p;
 }
 
 }  // namespace

@@ -15,6 +15,15 @@ std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view wh
 
 void require_kernel(const Case& asked, const Device& device) { make_program(asked, device, marks_of(asked)); }
 
+bool has_kernel_for(const Case& asked, const Device& device) {
+  try {
+    require_kernel(asked, device);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
 Shape shape_of(const Case& asked) { return subject_of(asked, "danaus")->shape(); }
 
 Case with_batch(const Case& asked, std::int64_t batch) { return parse_case(with_number(asked.token(), "b", batch)); }

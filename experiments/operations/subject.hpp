@@ -59,6 +59,7 @@ std::unique_ptr<const Subject> subject_of(const Case& asked, std::string_view wh
 
 // Throws std::invalid_argument where no kernel computes the case on the device.
 void require_kernel(const Case& asked, const Device& device);
+bool has_kernel_for(const Case& asked, const Device& device);
 
 Shape shape_of(const Case& asked);
 // The same case with another batch.

@@ -41,7 +41,16 @@ Executor::~Executor() = default;
 
 void Executor::declare(std::string name, const void* data, std::size_t bytes, bool writable, bool awaited) {
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  state_->regions.push_back({std::move(name), begin, begin + bytes, writable, awaited, {}});
+  Region region{std::move(name), begin, begin + bytes, writable, awaited, {}};
+  // Rows of one array may lie between those of another.
+  std::erase_if(state_->regions, [&](const Region& other) {
+    if (other.end <= region.begin || region.end <= other.begin) return false;
+    region.name = other.name + ", " + region.name;
+    region.begin = std::min(region.begin, other.begin), region.end = std::max(region.end, other.end);
+    region.writable |= other.writable, region.awaited |= other.awaited;
+    return true;
+  });
+  state_->regions.push_back(std::move(region));
 }
 
 void Executor::forget_memory() { state_->regions.clear(); }

@@ -59,7 +59,8 @@ namespace {
 bool share_samples(std::int64_t apart, const RowStrides& strides, std::int64_t batch, std::int64_t channels,
                    std::int64_t length) {
   for (std::int64_t row = 1 - batch; row < batch; ++row) {
-    const std::int64_t from = apart + row * strides.row, nearest = -from / strides.channel;
+    const std::int64_t from = apart + row * strides.row,
+                       nearest = std::clamp<std::int64_t>(-from / strides.channel, 1 - channels, channels - 1);
     for (std::int64_t channel = nearest - 1; channel <= nearest + 1; ++channel) {
       const bool is_itself = apart == 0 && row == 0 && channel == 0;
       if (!is_itself && std::abs(channel) < channels && std::abs(from + channel * strides.channel) < length)
@@ -78,6 +79,11 @@ void check_strides(const char* operation, const Buffer& buffer, const Array& arr
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (s.row > kMost || s.channel > kMost)
     fail(operation, ": ", array.name, " has strides of ", s.row, " and ", s.channel, " samples, must be at most 2^40");
+  if (static_cast<double>(batch) * static_cast<double>(s.row) +
+          static_cast<double>(channels) * static_cast<double>(s.channel) >
+      0x1p60)
+    fail(operation, ": ", array.name, " has ", batch, " x ", channels, " rows with strides of ", s.row, " and ",
+         s.channel, " samples, must reach over at most 2^60");
   if (array.role == Role::output && share_samples(0, s, batch, channels, length))
     fail(operation, ": rows of ", array.name, " share samples, with strides of ", s.row, " and ", s.channel,
          " for rows of ", length);
@@ -206,7 +212,9 @@ Call Plan::State::call_of(const char* operation, std::span<const Buffer> buffers
     const std::int64_t size = bytes(array.dtype);
     const std::int64_t samples = array.batched ? array.size() / array.extents.front() * batch : array.size();
     const bool is_strided = buffer->strides != RowStrides{};
-    if (is_strided && (!takes_strides || !is_rows(array)))
+    if (is_strided && !takes_strides)
+      fail(operation, ": ", array.name, " has strides, which ", asked.token(), " does not take");
+    if (is_strided && !is_rows(array))
       fail(operation, ": ", array.name, " [", array.shape, "] has strides, must be contiguous");
     if (is_strided)
       check_strides(operation, *buffer, array, batch);

@@ -220,6 +220,7 @@ def second_derivative(operation):
 
 ALIGNMENT = 256   # bytes, of the parts of what is prepared
 MOST_PLANS = 512  # beyond it the eighth that was used longest ago is freed
+MOST_ENTRIES = 8 * MOST_PLANS  # likewise; a plan has one for each size of batch and for each stride of slices
 
 
 class _Slots:
@@ -350,6 +351,9 @@ def make_entry(operation, signature, token, device, batch, filters, sizes, prepa
                 _make_room(needed, len(missing))
         for key in missing:
             plans[key] = Plan(*key)
+        if len(entries) >= MOST_ENTRIES:
+            for oldest in sorted(entries, key=lambda each: entries[each].used)[:MOST_ENTRIES // 8]:
+                del entries[oldest]
         entry = entries[signature] = _Entry(*(plans[key] for key in needed), batch, filters, sizes, strides)
     return entry
 

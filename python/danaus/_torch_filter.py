@@ -20,7 +20,9 @@ class Filter:
 
     Filter(k)            k [H, K], as conv() takes it, and still the caller's
     Filter(module, "k")  module.k, whichever tensor it is at each call: it follows load_state_dict(assign=True) and
-                         module.to(). Filter(module.k) refuses with RuntimeError once the module has another k.
+                         module.to(). Filter(module.k) refuses with RuntimeError once another k is assigned in the
+                         place of this one; where k is deleted first, as parametrizations and pruning do it, and under
+                         torch.func.functional_call, it stays with the old k.
 
     A call transforms k again where k is another tensor, has moved, or counts another change in place (k._version).
     Changes that PyTorch does not count stay unseen: by k.data, by a CUDA graph, by a library that shares the memory,

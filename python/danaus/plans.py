@@ -35,7 +35,7 @@ def _stream_of(operation, stream):
     for attribute in ("cuda_stream", "ptr"):
         if hasattr(stream, attribute):
             return getattr(stream, attribute)
-    if isinstance(stream, int):
+    if isinstance(stream, int) and not isinstance(stream, bool):
         return 0 if stream == 1 else whole(operation, "stream", stream, 0, _MOST_STREAM)  # 1: the default, as in DLPack
     raise TypeError(f"{operation}: stream is a {type(stream).__name__}, must be a cudaStream_t, a number or an object")
 
@@ -147,6 +147,10 @@ class Plan:
         stream = _stream_of("execute", stream)
         views = {name: self._view("execute", name, array, stream) for name, array in arrays.items()}
         batch = next((views[name].shape[0] for name in views if name in self._batched and views[name].shape), 0)
+        for name in views:
+            if name in self._batched and views[name].shape[0] != batch:
+                counts = ", ".join(f"{each} {views[each].shape[0]}" for each in views if each in self._batched)
+                raise ValueError(f"execute: arrays have batches of several sizes, must have the same: {counts}")
         first = next((name for name in arrays if self._roles.get(name) == INPUT), None)
         outputs = {}
         for name, role in self._roles.items():
@@ -181,8 +185,6 @@ class Plan:
         for name, view in views.items():
             if name not in self.arrays:
                 raise ValueError(f"execute: a {name} is given, but {self.token} has none")
-            if name in self._batched and view.shape[0] != 0:
-                raise ValueError(f"execute: {name} has {view.shape[0]} rows, others have none")
         for name, array in outputs.items():
             if name not in self._batched:
                 array[...] = 0
@@ -191,13 +193,13 @@ class Plan:
         expected = self.arrays.get(name)
         bits = expected is not None and expected[0] == "bfloat16"
         view = _arrays.view(operation, name, array, "bfloat16" if bits else None, copy=operation == "judge", stream=stream,
-                            strided=operation == "execute")
+                            strided=True)
         if expected is None:
             return view  # the library says which there are
         dtype, shape = expected
         if _arrays.NAMES[view.dtype] != dtype:
             raise TypeError(f"{operation}: {name} is {_arrays.NAMES[view.dtype]}, must be {dtype}")
-        free = 1 if name in self._batched else 0
+        free = 1 if name in self._batched and operation == "execute" else 0
         if len(view.shape) != len(shape) or view.shape[free:] != shape[free:]:
             raise ValueError(f"{operation}: {name} has shape {view.shape}, must be {shape}")
         return view

@@ -200,7 +200,8 @@ def _file(folder, name, array):
 
 def best(rows, above_snr, cost=lambda row: row["us"]):
     """Of rows of explore() whose SNR is at least so many dB, the one of least cost, by default the fastest; of those as
-    cheap, the one of highest SNR."""
+    cheap, the one that removes most, and of these the one of highest SNR. `danaus explore --best-above-snr` chooses
+    the same."""
     def snr(row):
         return row.get("snr_db", float("inf"))
 
@@ -208,4 +209,4 @@ def best(rows, above_snr, cost=lambda row: row["us"]):
     if not kept:
         highest = f"; the highest is {max(map(snr, rows)):.1f} dB" if rows else ""
         raise ValueError(f"best: none of {len(rows)} rows has an SNR of {above_snr} dB{highest}")
-    return min(kept, key=lambda row: (cost(row), -snr(row)))
+    return min(kept, key=lambda row: (cost(row), -row.get("zeros", 0), -snr(row)))

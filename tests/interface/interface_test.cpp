@@ -82,7 +82,7 @@ TEST(Interface, TokensMayBeUnfinishedWhereTheirFieldsAreAsked) {
   danaus_text* text = nullptr;
   for (const auto& [token, words] : {std::pair("conv_f32", "one of fftconv"),
                                      {"fftconv_gated", "unknown field"},
-                                     {"fftconv_l9999999999999999999999", "needs a whole number"},
+                                     {"fftconv_l9999999999999999999999", "must be less than 2^63"},
                                      {"fftconv_causal_circular", "stands twice"},
                                      {"", "begins with its operation"}}) {
     EXPECT_EQ(danaus_token_fields(token, &text), DANAUS_BAD_INPUT) << token;
@@ -238,6 +238,26 @@ TEST(Interface, DestroyedPlansAndTextsAreKnown) {
   danaus_text_destroy(layout);
   EXPECT_STREQ(danaus_text_data(layout), "");
   danaus_text_destroy(layout);
+}
+
+TEST(Interface, EachThreadHasItsOwnError) {
+  danaus_plan* plan = nullptr;
+  EXPECT_EQ(danaus_plan_create_on_executor("fftconv_causal_l0", &plan), DANAUS_BAD_INPUT);
+  const std::string own = last_error();
+  std::thread([] {
+    EXPECT_EQ(last_error(), "");
+    danaus_text* asked = nullptr;
+    EXPECT_EQ(danaus_case_asked("nothing", &asked), DANAUS_BAD_INPUT);
+    EXPECT_THAT(last_error(), HasSubstr("nothing"));
+  }).join();
+  EXPECT_EQ(last_error(), own);
+}
+
+TEST(Interface, MemoryOfOthersIsNotFreed) {
+  const auto own = std::make_unique<unsigned char[]>(64);
+  danaus_free(own.get());
+  std::memset(own.get(), 1, 64);
+  EXPECT_EQ(own[63], 1);
 }
 
 TEST(Interface, AHandleIsOfOneKind) {

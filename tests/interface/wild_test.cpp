@@ -16,6 +16,7 @@ namespace {
 
 // A plan's constants take milliseconds each to make; what is asked of a token alone takes less than one.
 constexpr int kTokens = 2000, kPlansOfEach = kSanitized ? 6 : 30;
+constexpr std::size_t kListedPerPlan = kSanitized ? 20 : 5;
 constexpr std::size_t kMostNumbers = 1 << 15;  // of a case that is executed, in all arrays
 
 std::vector<std::string> known_cases() {
@@ -52,6 +53,20 @@ void ask(const std::string& token, bool of_layout = true) {
   danaus_text* asked = nullptr;
   expect_answer(token, "case_asked", danaus_case_asked(token.c_str(), &asked));
   danaus_text_destroy(asked);
+  danaus_text* fields = nullptr;
+  expect_answer(token, "token_fields", danaus_token_fields(token.c_str(), &fields));
+  danaus_text_destroy(fields);
+  std::size_t frequencies = 0;
+  const danaus_status has_mask = danaus_case_mask(token.c_str(), nullptr, 0, &frequencies);
+  expect_answer(token, "case_mask", has_mask);
+  if (has_mask == DANAUS_OK && frequencies > 0) {
+    const auto kept = std::make_unique<std::uint8_t[]>(frequencies);
+    EXPECT_EQ(danaus_case_mask(token.c_str(), kept.get(), frequencies, &frequencies), DANAUS_OK) << token;
+    const std::vector<double> as_file(kept.get(), kept.get() + frequencies);
+    danaus_text* masked = nullptr;
+    expect_answer(token, "case_masked", danaus_case_masked(token.c_str(), as_file.data(), frequencies, &masked));
+    danaus_text_destroy(masked);
+  }
   auto bytes = std::make_unique<danaus_bytes>(sized<danaus_bytes>());
   const danaus_status has_bytes = danaus_case_bytes(token.c_str(), -1, bytes.get());
   expect_answer(token, "case_bytes", has_bytes);
@@ -65,6 +80,33 @@ void ask(const std::string& token, bool of_layout = true) {
   expect_answer(token, "case_layout", has_layout);
   EXPECT_EQ(has_layout, has_bytes) << token;
   danaus_text_destroy(layout);
+}
+
+// The truth of a case in double, and both verdicts on it; one byte less of any array is refused.
+void compute_and_judge(const std::string& token, const danaus_plan* plan) {
+  const CallArrays made(token, true);
+  const bool is_convolution = token.starts_with("fftconv");
+  const char* const method = is_convolution ? "fftw" : "definition";
+  const std::vector<danaus_array>& all = made.all();
+  expect_answer(token, "compute", danaus_compute(token.c_str(), method, all.data(), all.size()));
+  auto claim = sized<danaus_claim>();
+  claim.arithmetic = "rounding";
+  for (const char* by : {method, "kernel"}) {
+    danaus_text* verdict = nullptr;
+    expect_answer(token, "judge", danaus_judge(token.c_str(), by, plan, all.data(), all.size(), &verdict));
+    danaus_text_destroy(verdict);
+  }
+  danaus_text* verdict = nullptr;
+  expect_answer(token, "judge_claim", danaus_judge_claim(token.c_str(), &claim, all.data(), all.size(), &verdict));
+  danaus_text_destroy(verdict);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::vector<danaus_array> cut = all;
+    --cut[i].bytes;
+    danaus_text* none = nullptr;
+    EXPECT_EQ(danaus_compute(token.c_str(), method, cut.data(), cut.size()), DANAUS_BAD_INPUT) << token;
+    EXPECT_EQ(danaus_judge(token.c_str(), method, nullptr, cut.data(), cut.size(), &none), DANAUS_BAD_INPUT) << token;
+    EXPECT_EQ(danaus_judge_claim(token.c_str(), &claim, cut.data(), cut.size(), &none), DANAUS_BAD_INPUT) << token;
+  }
 }
 
 // A plan on the executor, and all that it can be asked, with arrays that end where they should.
@@ -102,6 +144,7 @@ bool use(const std::string& token) {
       call.workspace_bytes = static_cast<std::size_t>(bytes.workspace);
     EXPECT_EQ(danaus_whole_call(plan, arrays.all().data(), arrays.all().size(), &call), DANAUS_OK)
         << token << ": " << last_error();
+    compute_and_judge(token, plan);
   }
   danaus_plan_destroy(plan);
   return is_small;
@@ -110,7 +153,10 @@ bool use(const std::string& token) {
 TEST(Wild, EveryCaseThatTheProgramLists) {
   const std::vector<std::string> tokens = known_cases();
   ASSERT_GT(tokens.size(), 100u);
-  for (const std::string& token : tokens) ask(token);
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    ask(tokens[i]);
+    if (i % kListedPerPlan == 0) use(tokens[i]);
+  }
 }
 
 class WildOperation : public testing::TestWithParam<std::string> {};

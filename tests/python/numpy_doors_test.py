@@ -349,7 +349,7 @@ class Rows(unittest.TestCase):
             gradients = plan.execute(u=u, dy=u, **given)
             self.assertEqual((gradients["du"].shape, gradients["dk"].any()), ((0, 3, 40), False))
         self.assertFalse(dk.any())
-        for words, arrays in (("dy has 1 rows, others have none", {"u": u, "dy": np.empty((1, 3, 40), np.float16)}),
+        for words, arrays in (("arrays have batches of several sizes, must have the same: u 0, dy 1", {"u": u, "dy": np.empty((1, 3, 40), np.float16)}),
                               ("has a dy, but none is given", {"u": u}),
                               ("a v is given", {"u": u, "dy": u, "v": u})):
             with self.assertRaisesRegex(ValueError, "execute: .*" + words):

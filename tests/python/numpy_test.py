@@ -385,21 +385,24 @@ class Plan(unittest.TestCase):
         self.assertLess(relative(from_bits(y), truth), 1e-2)
 
     def test_from_many_threads(self):
-        u, k, _, _ = operands()
-        plan = danaus.Plan(CASE)
+        # Gradients have a workspace, which a thread must not share.
+        u, k, dy, _ = operands(channels=2)
+        plan = danaus.Plan("fftconvgrad_f16_causal_l256_b2_h2")
         plan.prepare(k=k)
-        expected, results = plan.execute(u=u), [None] * 8
+        given = [{"u": np.roll(u, i, axis=-1), "dy": np.roll(dy, -i, axis=-1)} for i in range(8)]
+        expected, results = [plan.execute(**arrays) for arrays in given], [None] * 8
 
         def work(i):
-            results[i] = plan.execute(u=u)
+            results[i] = plan.execute(**given[i])
 
         threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        for y in results:
-            np.testing.assert_array_equal(y, expected)
+        for made, right in zip(results, expected):
+            for name in right:
+                np.testing.assert_array_equal(made[name], right[name])
 
     def test_rows_are_slices_of_a_larger_array(self):
         u, k, pregate, _ = operands()
@@ -421,6 +424,28 @@ class Plan(unittest.TestCase):
                 plan.execute(u=wrong, pregate=pregate)
         with self.assertRaisesRegex(ValueError, "y overlaps u"):
             plan.execute(u=z[:, 3:], pregate=pregate, y=z[:, 2:5])
+
+    def test_outputs_between_rows_of_inputs(self):
+        u, k, _, _ = operands()
+        plan = danaus.Plan(CASE)
+        plan.prepare(k=k)
+        z = np.concatenate([u, np.zeros_like(u)], axis=1)
+        plan.execute(u=z[:, :3], y=z[:, 3:])
+        np.testing.assert_array_equal(z[:, 3:], plan.execute(u=u))
+
+    def test_batches_of_several_sizes_are_refused(self):
+        u, k, _, _ = operands(batch=4)
+        plan = danaus.Plan(CASE.replace("b2", "b4"))
+        plan.prepare(k=k)
+        z, y = np.concatenate([u, u], axis=1), np.zeros((4, 6, 256), np.float16)
+        for given, made in ((z[:2, :3], y[:, :3]), (z[:, :3], y[:2, :3]), (u[:2], y[:, :3]), (u[:2], np.empty_like(u))):
+            for arrays in ({"u": given, "y": made}, {"y": made, "u": given}):
+                with self.assertRaisesRegex(ValueError, "arrays have batches of several sizes"):
+                    plan.execute(**arrays)
+        with self.assertRaisesRegex(ValueError, r"judge: u has shape \(2, 3, 256\), must be \(4, 3, 256\)"):
+            plan.judge(u=u[:2], k=k, y=u[:2])
+        with self.assertRaisesRegex(TypeError, "stream is a bool"):
+            plan.execute(stream=True, u=u)
 
     def test_what_is_refused(self):
         u, k, _, _ = operands()

@@ -95,6 +95,8 @@ class Rows(unittest.TestCase):
         # The best is the program's, and its mask does to y what its row says.
         best = danaus.best(rows, 8)
         self.assertEqual(best["us"], min(row["us"] for row in rows if row["snr_db"] >= 8))
+        self.assertEqual(best["zeros"], max(
+            row["zeros"] for row in rows if row["snr_db"] >= 8 and row["us"] == best["us"]))
         self.assertEqual(found["fft_size"], best["n"])
         x = np.broadcast_to(u.astype(float), (3, 256)).copy()
         whole, masked = danaus.conv(x, k.astype(float), "circular"), danaus.conv(x, k.astype(float), "circular",
@@ -108,6 +110,8 @@ class Rows(unittest.TestCase):
         self.assertEqual(danaus.best(rows, 2), rows[1])
         self.assertEqual(danaus.best(rows, 21), rows[2])
         self.assertEqual(danaus.best(rows, 5, cost=lambda row: -row["us"]), rows[2])
+        removing = [{"us": 1, "zeros": zeros, "snr_db": snr} for zeros, snr in ((0.1, 40), (0.7, 10), (0.7, 12))]
+        self.assertEqual(danaus.best(removing, 8), removing[2], "of two as fast the one that removes more")
         for given, words in ((rows[:2], "best: none of 2 rows has an SNR of 50 dB; the highest is 9.0 dB"),
                              ([], "best: none of 0 rows")):
             with self.assertRaisesRegex(ValueError, words):

@@ -75,6 +75,14 @@ class Plans(PretendedGpu):
             self.call(144)
             self.assertEqual(self.lengths(), list(range(32, 152, 8)))
 
+    def test_slices_of_any_width_make_room(self):
+        u, k, _, _ = operands(2, 3, 64, 8, torch.float16, gates=0)
+        with mock.patch.object(_tensors, "MOST_ENTRIES", 16):
+            for width in range(64, 128):
+                z = torch.zeros(2, 3, width, dtype=torch.float16)
+                danaus_torch._conv_cuda(z[..., :64], k, "causal", None, None)
+                self.assertLessEqual(len(_tensors.entries), 16)
+
     def test_what_a_graph_reads_stays(self):
         plan = self.call(16)
         with self.capturing():

@@ -136,6 +136,34 @@ TEST(Strides, OfPartsOfOneArray) {
           << outputs[part] << ' ' << i;
 }
 
+// Rows of y lie between those of u, in one array that has both.
+TEST(Strides, OfAnOutputBetweenAnInputsRows) {
+  for (const char* token : {"fftconv_f16_causal_l256_b3_h2", "fftconv_f16_causal_l1024_b2_h2_postgate"}) {
+    const Case asked = parse_case(token);
+    const auto& p = *asked.as<Convolution>();
+    const Values values = make_values(asked, {});
+    const auto machine = executor_machine();
+    const Execution right = execute(asked, values, machine);
+    Plan plan(asked, machine);
+    const std::vector<double>& k = values.at("k");
+    plan.set_filter(std::vector<float>(k.begin(), k.end()));
+    const std::int64_t part = p.channels * p.length, row = 2 * part;
+    std::vector<std::uint16_t> z(row * p.batch), gate(part * p.batch);
+    const auto bits = [&](double value) { return host::encode<Dtype::f16>(static_cast<float>(value)); };
+    for (std::int64_t i = 0; i < part * p.batch; ++i) {
+      z[i / part * row + i % part] = bits(values.at("u")[i]);
+      if (p.postgate) gate[i] = bits(values.at("postgate")[i]);
+    }
+    const std::size_t reach = 2 * (row * (p.batch - 1) + part);
+    std::vector<Buffer> buffers = {{"u", z.data(), reach, {row, p.length}},
+                                   {"y", z.data() + part, reach, {row, p.length}}};
+    if (p.postgate) buffers.emplace_back("postgate", gate.data(), 2 * gate.size());
+    plan.execute(buffers);
+    for (std::int64_t i = 0; i < part * p.batch; ++i)
+      ASSERT_EQ(z[i / part * row + part + i % part], bits(right.outputs.at("y")[i])) << token << ' ' << i;
+  }
+}
+
 std::string refusal(const char* token, std::string_view name, const RowStrides& strides, std::size_t bytes) {
   const Case asked = parse_case(token);
   Plan plan(asked, executor_machine());
@@ -166,10 +194,14 @@ TEST(Strides, ThatCannotBeAreRefused) {
   EXPECT_EQ(of_u({768, -256}, 2 * 1536), "execute: u has strides of 768 and -256 samples, must be at least 1");
   EXPECT_THAT(of_u({std::int64_t{1} << 41, 256}, 2 * 1536), HasSubstr("must be at most 2^40"));
   EXPECT_EQ(of_u({800, 256}, 2 * 1567), "execute: u has 3134 bytes, its rows reach over 3136");
+  EXPECT_EQ(refusal("fftconv_f16_causal_l10_b2_h1", "y", {5, 1}, 2 * 20),
+            "execute: rows of y share samples, with strides of 5 and 1 for rows of 10");
+  EXPECT_THAT(refusal("fftconv_f16_causal_l2_b8388608_h1", "u", {std::int64_t{1} << 40, 2}, 128),
+              HasSubstr("must reach over at most 2^60"));
   EXPECT_EQ(refusal("fftconv_f16_circular_l256_b2_h3", "y", {700, 256}, 2 * 1536),
             "execute: rows of y share samples, with strides of 700 and 256 for rows of 256");
   EXPECT_EQ(refusal("shortconv_f16_causal_k3_l256_b2_h3", "u", {768, 256}, 2 * 1536),
-            "execute: u [B*H*L] has strides, must be contiguous");
+            "execute: u has strides, which shortconv_f16_causal_k3_l256_b2_h3 does not take");
   EXPECT_EQ(refusal("fftconv_f16_circular_l256_b2_h3", "k", {768, 256}, 4 * 3 * 256),
             "prepare: k [H*K] has strides, must be contiguous");
 }
