@@ -114,19 +114,19 @@ class Gain:
 
 def gains_of_masks(rows):
     """A Gain for each measured kernel with a mask beside one without: the plan's kernel of the same problem, or the
-    fastest with named factors."""
+    fastest with named factors. Both are of today's code, or neither is."""
     dense, gains = {}, []
     kernels = [row for row in rows if row["method"] == "kernel" and passed(row)
                and case_fields(row["case"])["operation"] == "fftconv"]
     for row in kernels:
         if not case_fields(row["case"])["zero"]:
-            dense.setdefault(problem(row), []).append(row)
+            dense.setdefault((problem(row), row["age"]), []).append(row)
     for row in kernels:
-        fields, beside = case_fields(row["case"]), dense.get(problem(row))
+        fields, beside = case_fields(row["case"]), dense.get((problem(row), row["age"]))
         if fields["zero"] and beside:
             without = min(beside, key=lambda each: (not left_to_the_plan(each["case"]), us(each)))
             gains.append(Gain(row["device"]["name"], fields["l"], fields["b"], fields["dtype"], fields["zero"],
-                              us(without) / us(row), row["age"] or without["age"]))
+                              us(without) / us(row), row["age"]))
     return gains
 
 
