@@ -45,13 +45,13 @@ bool is_large(std::int64_t number);
 // have their limits.
 //
 // Convolutions, gradients, steps: L to 32K (512K), often near an FFT size. K is from 1 to 2 L. At most 2^17 samples
-// (2^20).
+// (2^20). Some say N, the fold or the factors; of convolutions one in twenty has a mask: bands, a pattern or blocks.
 //
 // Spectral layers: 16 to 1024 points, all modes and channels.
 //
 // Short convolutions, gradients: 2 to 256 taps in both layouts. L is from 1 on. At most 2^21 products (2^24).
 //
-// State-space models: 1 to 256 states. At most 2^21 steps of a state (2^24).
+// State-space models: 1 to 256 states. At most 2^21 steps of a state (2^24). Some say the chunk.
 //
 // Of long convolutions, their gradients and steps one case in four has strides: slices of a larger array, rows with a
 // gap.

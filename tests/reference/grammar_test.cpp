@@ -93,9 +93,9 @@ TEST(Grammars, AMisspeltFieldIsToldTheNearest) {
     const char *token, *message;
   } kWrong[] = {
       {"fftconv_f16_casual_l4_b1_h1", "unknown field 'casual' (did you mean 'causal'?); fields are f16|bf16|f32|f64, "},
-      {"fftconv_fp16_causal_l4_b1_h1", "unknown field 'fp16'; did you mean 'f16'?"},
+      {"fftconv_fp16_causal_l4_b1_h1", "unknown field 'fp16' (did you mean 'f16'?)"},
       {"fftconv_f16_causal_l4_b1_h1_kf61", "did you mean 'kf16'?"},
-      {"fftconv_f16_causal_l4_batch64_h1", "unknown field 'batch64'; did you mean 'b64'?"},
+      {"fftconv_f16_causal_l4_batch64_h1", "unknown field 'batch64' (did you mean 'b64'?)"},
       {"fftconv_f16_circular_l16_b1_h1_keap0to4", "did you mean 'keep0to4'?"},
       {"shortconv_f16_causal_k4_l8_b1_h1_channellast", "did you mean 'channelslast'?"},
       {"ffconv_f16_causal_l4_b1_h1", "did you mean 'fftconv'?"},
