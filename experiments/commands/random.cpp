@@ -27,7 +27,6 @@ constexpr const char* kDescription =
     "fails.";
 
 constexpr std::int64_t kCasesOfRow = 500;
-constexpr int kWholeBlocks = 32;  // of a launch that the executor executes whole; of others those that differ
 
 struct Options {
   std::string operation = random_operations().front();
@@ -50,7 +49,8 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   job.line.option("device", options.device, "NUMBER", "which GPU (default: the executor, on the CPU)");
   job.line.option("profile", options.profile, "NAME", "the executor runs launches as for this device (default: H200)");
   job.line.option("whole", options.whole, "NUMBER",
-                  text("the executor runs launches of up to this many blocks whole (default: ", kWholeBlocks, ")"));
+                  text("the executor runs launches of up to this many blocks whole (default: ",
+                       most_whole_blocks("fftconv"), ", of layers ", most_whole_blocks("spectral"), ")"));
   job.line.flag("bits", options.bits, "on a GPU: outputs of small cases must be the executor's in every bit");
   if (!job.parse(words)) return false;
   if (options.bits && !options.device) fail("random: --bits compares a GPU with the executor, and needs --device");
@@ -125,7 +125,8 @@ int run_random(std::span<const std::string> words, Console& console) {
   const auto executor = [&] {
     Device device = imitation(job.profile(options.profile.empty() ? "H200" : options.profile));
     device.name = text("executor (", device.name, ')');
-    return executor_machine({.device = device, .whole_blocks = options.whole.value_or(kWholeBlocks)});
+    return executor_machine(
+        {.device = device, .whole_blocks = options.whole.value_or(most_whole_blocks(options.operation))});
   };
   const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor();
   const std::shared_ptr<const Machine> held_to = options.bits ? executor_like(machine->device()) : nullptr;

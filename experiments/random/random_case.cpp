@@ -59,6 +59,10 @@ std::vector<RowStrides> drawn_strides(Draw& draw, const std::vector<Array>& arra
   return strides;
 }
 
+const StudiedOperation& studied(std::string_view word) {
+  return *std::ranges::find(studied_operations(), word, &StudiedOperation::word);
+}
+
 }  // namespace
 
 std::vector<std::string> random_operations() {
@@ -66,6 +70,8 @@ std::vector<std::string> random_operations() {
   for (const StudiedOperation& operation : studied_operations()) words.emplace_back(operation.word);
   return words;
 }
+
+int most_whole_blocks(std::string_view operation) { return studied(operation).of_layers ? 2048 : 32; }
 
 bool is_large(std::int64_t number) { return number % 16 == 5 || number % 16 == 15; }
 
@@ -78,7 +84,7 @@ RandomCase random_case(std::uint64_t seed, std::int64_t number, std::string_view
 
   RandomCase c;
   c.seed = static_cast<std::uint64_t>(draw.from(0, (std::int64_t{1} << 62) - 1));
-  const StudiedOperation& drawn = *std::ranges::find(studied_operations(), operation, &StudiedOperation::word);
+  const StudiedOperation& drawn = studied(operation);
   c.asked = drawn.draw(draw);
   const std::vector<Array> arrays = c.asked.arrays();
   c.offsets.resize(arrays.size());
