@@ -38,8 +38,8 @@ struct RandomCase {
 // The words of the operations that there are random cases of, the default first.
 std::vector<std::string> random_operations();
 
-// Launches of up to so many blocks an executor had better execute whole. Of others it executes the blocks that differ,
-// and then knows little of what passes over a layer's second axis make of the first.
+// The most blocks of a launch that an executor should execute whole. Of larger launches it executes the blocks that
+// differ. A layer's second pass reads the results of many blocks, so few of its outputs would be known.
 int most_whole_blocks(std::string_view operation);
 
 // One case in eight is large: with rows that differ, and without. It takes ten times as long as a small one.

@@ -46,7 +46,7 @@ Filters filters_of(const Convolution& p, const std::vector<double>& k) {
   return filters;
 }
 
-// Of a row: this share of its frequencies, or more, err independently of each other whatever the data.
+// A filter with at least this share of the frequencies has independent errors, whatever the data.
 constexpr double kFewFrequencies = 1. / 16;
 
 // A row's result before the gate that follows it. Gradients of samples convolve backward.
@@ -106,8 +106,8 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
     if (after.empty()) continue;
     const double of_gate = independent_samples(std::span(after).subspan(row * p.length, p.length));
     terms.samples[row] = std::min(terms.samples[row], of_gate);
-    // Errors go with the whole result. A gate of few samples may show a place where the result itself is small; errors
-    // of a result that is a spike are few, too.
+    // Errors are relative to the whole result. A gate of few samples may show a place where the result is small. If the
+    // result is a spike, its errors are at few samples too.
     if (summed.is_spoiled[row] || of_gate > kFewOfGate * static_cast<double>(p.length)) continue;
     const std::vector<double> result = result_of(p, gated, std::span(k).subspan(h * p.filter_length, p.filter_length),
                                                  output.name == "du" || output.name == "dpregate");

@@ -58,7 +58,7 @@ double bound_l2(const StateSpace& problem, double remembered, int chunk, int rou
 // Samples that the slowest state of a channel remembers, 1 / (1 - |A|), L at most: an older error has decayed.
 double remembered_samples(const StateSpace& problem, const StateInputs& inputs, std::int64_t channel);
 
-// What was summed to rows [B, H], squared, and in how many samples. An initial state that decays is in the first ones.
+// Squares of the sums of rows [B, H], and how many samples have most of each sum. A decaying initial state has few.
 struct SummedRows {
   std::vector<double> squares, samples;
 };

@@ -331,7 +331,7 @@ TEST(Judge, ASharedWeightSeesAllErrorsOfTwoSpikes) {
   EXPECT_NEAR(of_one / summed("spectralgrad_f16_b1_c1x1_l256_m64", 1), 8, 1e-6) << "of 64 frequencies";
 }
 
-// What an initial state adds is where it has not decayed, and may err there.
+// An initial state adds to the first samples, until it has decayed. Its errors are there.
 TEST(Judge, AnInitialStateErrsInTheFirstSamples) {
   OneCase c("ssmconv_f16_s1_l10000_b1_h1_initial", {});
   std::ranges::fill(c.inputs.at("u"), 0);

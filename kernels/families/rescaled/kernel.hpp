@@ -4,7 +4,7 @@
 //            one (right angle). For gradients also dk [H, K]; then a block takes a channel
 // types      samples f16 or bf16, arithmetic fp32, the fast kernels' spectrum in f16
 // range      The fast kernels leave the energy of each row in each unit of an item, or NaN where results are not
-//            finite. An item is doubtful if its energies are uneven or out of range. It is computed if exact sums agree
+//            finite. An item is doubtful if its energies are uneven or out of range. Exact sums then decide
 // memory     The points of a block are in global memory and stay in L2: made for few items, not for speed
 // error      that of fp32 for rows of one loudness, and the rounding of the spectrum
 // reference  reference/convolution/convolve.hpp, gradient.hpp   test   tests/kernels/rows_test.cpp
