@@ -98,19 +98,29 @@ INSTANTIATE_TEST_SUITE_P(OfLarge, Strides,
                                          "fftconvgrad_f16_causal_l40000_k300_b2_h1"),
                          [](const auto& info) { return std::string(info.param); });
 
+// A case, the outputs of contiguous rows, and a plan that has the filter.
+struct Prepared {
+  explicit Prepared(const char* token)
+      : asked(parse_case(token)),
+        values(make_values(asked, {})),
+        right(execute(asked, values, executor_machine())),
+        plan(asked, executor_machine()) {
+    const std::vector<double>& k = values.at("k");
+    plan.set_filter(std::vector<float>(k.begin(), k.end()));
+  }
+  Case asked;
+  Values values;
+  Execution right;
+  Plan plan;
+};
+
 // The gradients of a projection's three parts are slices of one array, as the parts are.
 TEST(Strides, OfPartsOfOneArray) {
-  const Case asked = parse_case("fftconvgrad_f16_causal_l256_b2_h2_pregate_postgate");
-  const Values values = make_values(asked, {});
-  const auto machine = executor_machine();
-  const Execution right = execute(asked, values, machine);
-  Plan plan(asked, machine);
-  const std::vector<double>& k = values.at("k");
-  plan.set_filter(std::vector<float>(k.begin(), k.end()));
+  Prepared of("fftconvgrad_f16_causal_l256_b2_h2_pregate_postgate");
   constexpr int kRow = 256, kRows = 2, kChannels = 2, kPart = kChannels * kRow;
   constexpr RowStrides kStrides{3 * kPart, kRow};
   std::vector<std::uint16_t> z(3 * kRows * kPart + 8), dz(z.size()), dy(kRows * kPart + 8);
-  std::vector<float> dk(k.size());
+  std::vector<float> dk(of.values.at("k").size());
   const auto begin = [](std::vector<std::uint16_t>& values) {
     return values.data() + 8 - reinterpret_cast<std::uintptr_t>(values.data()) % 16 / 2 % 8;
   };
@@ -119,48 +129,42 @@ TEST(Strides, OfPartsOfOneArray) {
   for (int part = 0; part < 3; ++part)
     for (int i = 0; i < kRows * kPart; ++i)
       begin(z)[(i / kPart * 3 + part) * kPart + i % kPart] =
-          host::encode<Dtype::f16>(static_cast<float>(values.at(inputs[part])[i]));
+          host::encode<Dtype::f16>(static_cast<float>(of.values.at(inputs[part])[i]));
   for (int i = 0; i < kRows * kPart; ++i)
-    begin(dy)[i] = host::encode<Dtype::f16>(static_cast<float>(values.at("dy")[i]));
+    begin(dy)[i] = host::encode<Dtype::f16>(static_cast<float>(of.values.at("dy")[i]));
   const std::size_t reach = 2 * (3 * kPart * (kRows - 1) + kPart);
   std::vector<Buffer> buffers = {{"dy", begin(dy), 2 * kRows * kPart}, {"dk", std::span(dk)}};
   for (int part = 0; part < 3; ++part) {
     buffers.emplace_back(inputs[part], begin(z) + part * kPart, reach, kStrides);
     buffers.emplace_back(outputs[part], begin(dz) + part * kPart, reach, kStrides);
   }
-  plan.execute(buffers);
+  of.plan.execute(buffers);
   for (int part = 0; part < 3; ++part)
     for (int i = 0; i < kRows * kPart; ++i)
       ASSERT_EQ(host::decode<Dtype::f16>(begin(dz)[(i / kPart * 3 + part) * kPart + i % kPart]),
-                right.outputs.at(outputs[part])[i])
+                of.right.outputs.at(outputs[part])[i])
           << outputs[part] << ' ' << i;
 }
 
 // Rows of y lie between those of u, in one array that has both.
 TEST(Strides, OfAnOutputBetweenAnInputsRows) {
   for (const char* token : {"fftconv_f16_causal_l256_b3_h2", "fftconv_f16_causal_l1024_b2_h2_postgate"}) {
-    const Case asked = parse_case(token);
-    const auto& p = *asked.as<Convolution>();
-    const Values values = make_values(asked, {});
-    const auto machine = executor_machine();
-    const Execution right = execute(asked, values, machine);
-    Plan plan(asked, machine);
-    const std::vector<double>& k = values.at("k");
-    plan.set_filter(std::vector<float>(k.begin(), k.end()));
+    Prepared of(token);
+    const auto& p = *of.asked.as<Convolution>();
     const std::int64_t part = p.channels * p.length, row = 2 * part;
     std::vector<std::uint16_t> z(row * p.batch), gate(part * p.batch);
     const auto bits = [&](double value) { return host::encode<Dtype::f16>(static_cast<float>(value)); };
     for (std::int64_t i = 0; i < part * p.batch; ++i) {
-      z[i / part * row + i % part] = bits(values.at("u")[i]);
-      if (p.postgate) gate[i] = bits(values.at("postgate")[i]);
+      z[i / part * row + i % part] = bits(of.values.at("u")[i]);
+      if (p.postgate) gate[i] = bits(of.values.at("postgate")[i]);
     }
     const std::size_t reach = 2 * (row * (p.batch - 1) + part);
     std::vector<Buffer> buffers = {{"u", z.data(), reach, {row, p.length}},
                                    {"y", z.data() + part, reach, {row, p.length}}};
     if (p.postgate) buffers.emplace_back("postgate", gate.data(), 2 * gate.size());
-    plan.execute(buffers);
+    of.plan.execute(buffers);
     for (std::int64_t i = 0; i < part * p.batch; ++i)
-      ASSERT_EQ(z[i / part * row + part + i % part], bits(right.outputs.at("y")[i])) << token << ' ' << i;
+      ASSERT_EQ(z[i / part * row + part + i % part], bits(of.right.outputs.at("y")[i])) << token << ' ' << i;
   }
 }
 
