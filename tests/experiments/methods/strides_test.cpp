@@ -99,8 +99,8 @@ INSTANTIATE_TEST_SUITE_P(OfLarge, Strides,
                          [](const auto& info) { return std::string(info.param); });
 
 // A case, the outputs of contiguous rows, and a plan that has the filter.
-struct Prepared {
-  explicit Prepared(const char* token)
+struct ContiguousRun {
+  explicit ContiguousRun(const char* token)
       : asked(parse_case(token)),
         values(make_values(asked, {})),
         right(execute(asked, values, executor_machine())),
@@ -116,7 +116,7 @@ struct Prepared {
 
 // The gradients of a projection's three parts are slices of one array, as the parts are.
 TEST(Strides, OfPartsOfOneArray) {
-  Prepared of("fftconvgrad_f16_causal_l256_b2_h2_pregate_postgate");
+  ContiguousRun of("fftconvgrad_f16_causal_l256_b2_h2_pregate_postgate");
   constexpr int kRow = 256, kRows = 2, kChannels = 2, kPart = kChannels * kRow;
   constexpr RowStrides kStrides{3 * kPart, kRow};
   std::vector<std::uint16_t> z(3 * kRows * kPart + 8), dz(z.size()), dy(kRows * kPart + 8);
@@ -149,7 +149,7 @@ TEST(Strides, OfPartsOfOneArray) {
 // Rows of y lie between those of u, in one array that has both.
 TEST(Strides, OfAnOutputBetweenAnInputsRows) {
   for (const char* token : {"fftconv_f16_causal_l256_b3_h2", "fftconv_f16_causal_l1024_b2_h2_postgate"}) {
-    Prepared of(token);
+    ContiguousRun of(token);
     const auto& p = *of.asked.as<Convolution>();
     const std::int64_t part = p.channels * p.length, row = 2 * part;
     std::vector<std::uint16_t> z(row * p.batch), gate(part * p.batch);
