@@ -10,7 +10,8 @@ struct Roundings {
   int forward = 0;  // from u to y; of short convolutions and state-space models to every output
   int of_rows = 0;  // from dy to du and to gradients of gates, by FFTs
   int of_sums = 0;  // u and dy to dk, by FFTs
-  int chunk = 1;    // samples of a state-space model that are computed at a time
+  // Samples of a state-space model that are computed at a time; and of the states that parts of a row leave behind.
+  int chunk = 1, ends_chunk = 1;
 };
 
 inline constexpr std::int64_t kWholeRow = std::int64_t{1} << 48;

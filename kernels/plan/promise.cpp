@@ -6,6 +6,7 @@
 #include "kernels/families/state/family.hpp"
 #include "kernels/plan/correlation.hpp"
 #include "kernels/plan/program.hpp"
+#include "kernels/plan/state.hpp"
 #include "reference/backward/backward.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/short_backward/short_backward.hpp"
@@ -55,8 +56,10 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
   }
   promise.shared_rows = 1;
   if (const auto* state = asked.as<StateSpace>()) {  // by the recurrence one sample at a time
-    if (v.shared_bytes > 0)
+    if (v.shared_bytes > 0) {
       promise.roundings.chunk = state::choose(*state, device, state::Work::convolve).layout().tuning.chunk;
+      promise.roundings.ends_chunk = ends_chunk(*state, device);
+    }
     promise.nonfinite_reach = 0;
   } else if (spread_of(v) == Spread::reach) {
     promise.nonfinite_reach = taps_beyond(v, asked);

@@ -34,6 +34,10 @@ void check(const StateSpace& p, const state::Layout& layout, const Device& devic
          device.block_bytes, " bytes of shared memory of a block");
 }
 
+Choice choose_ends(const StateSpace& p, const Device& device, const StateParts& parts) {
+  return state::choose(p, device, state::Work::ends, p.batch * parts.count);
+}
+
 // What all launches of a case have in common.
 struct Plans {
   StateSpace problem;
@@ -50,7 +54,7 @@ struct Plans {
         convolve(state::choose(problem, device, state::Work::convolve)),
         layout(convolve.layout()),
         parts(state_parts(problem, device)),
-        ends(state::choose(problem, device, state::Work::ends, problem.batch * parts.count)),
+        ends(choose_ends(problem, device, parts)),
         carry(state::choose(problem, device, state::Work::carry)),
         prepare(state::choose(problem, device, state::Work::prepare)),
         step(state::choose(problem, device, state::Work::step)) {
@@ -216,6 +220,11 @@ class FewSamples final : public Step {
 
 // The number of parts that takes least, in samples of a row times rounds of blocks: of the convolution, of the ends,
 // and what the states that pass through memory take.
+int ends_chunk(const StateSpace& p, const Device& device) {
+  const StateParts parts = state_parts(p, device);
+  return parts.count > 1 ? choose_ends(p, device, parts).layout().tuning.chunk : 1;
+}
+
 StateParts state_parts(const StateSpace& p, const Device& device) {
   if (is_step(p)) return {1, p.length};
   const state::Layout layout = state::choose(p, device, state::Work::convolve).layout();
@@ -234,7 +243,7 @@ StateParts state_parts(const StateSpace& p, const Device& device) {
     const auto samples = static_cast<double>(parts.length), count = static_cast<double>(parts.count);
     const double convolve = rounds(layout, parts.count) * (samples + state::kBlock);
     if (parts.count == 1) return convolve;
-    const state::Layout of_ends = state::choose(p, device, state::Work::ends, p.batch * parts.count).layout();
+    const state::Layout of_ends = choose_ends(p, device, parts).layout();
     const double rows = 1. * of_ends.block_rows * of_ends.tuning.blocks / (layout.block_rows * layout.tuning.blocks);
     const double ends = rounds(of_ends, parts.count - 1) * (state::kEnds * rows * samples + state::kBlock);
     return convolve + ends + state::kCut + count * (state::kCarry + states_of_part);

@@ -13,6 +13,8 @@ struct StateParts {
   std::int64_t count, length;  // of each but the last, whole chunks, as many as the kernel has at once
 };
 StateParts state_parts(const StateSpace& problem, const Device& device);
+// Samples at a time of the kernel that computes what each part leaves; 1 where there is one part.
+int ends_chunk(const StateSpace& problem, const Device& device);
 
 // Throws where no kernel computes the case on the device: of f32 or f64 samples, of a chunk that no kernel has, of rows
 // of 2^31 samples and more, or where the matrices of a channel do not fit into a block's shared memory. prepare() reads

@@ -1,5 +1,6 @@
 #include "reference/judge.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "reference/convolution/convolve.hpp"
@@ -53,11 +54,14 @@ class StateJudge final : public Judge {
       terms.has_frequencies = name == "y";
       all.push_back(std::move(terms));
     };
-    SummedRows summed = summed_rows(p_, inputs, promise.roundings.chunk);
+    std::vector<int> chunks;
+    for (int chunk : {promise.roundings.chunk, promise.roundings.ends_chunk})
+      if (chunk > 1 && std::ranges::find(chunks, chunk) == chunks.end()) chunks.push_back(chunk);
+    SummedRows summed = summed_rows(p_, inputs, chunks);
     add("y", std::move(summed.squares));
     if (p_.initial) all.back().samples = std::move(summed.samples);
     if (!p_.final) return all;
-    const std::vector<double> of_states = summed_squares_of_states(p_, inputs, promise.roundings.chunk);
+    const std::vector<double> of_states = summed_squares_of_states(p_, inputs, chunks);
     std::vector<double> squares, numbers;  // of rows; how many numbers of a row err, two of a state
     for (auto of_row = of_states.begin(); of_row != of_states.end(); of_row += p_.states) {
       squares.push_back(std::accumulate(of_row, of_row + p_.states, 0.));

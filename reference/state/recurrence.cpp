@@ -244,26 +244,32 @@ double energy(std::span<const double> u) {
 }  // namespace
 
 // The real part of c A^n x, over all n of a row. Errors of parts that cancel are within the larger one.
-SummedRows summed_rows(const StateSpace& p, const StateInputs& inputs, int chunk) {
+SummedRows summed_rows(const StateSpace& p, const StateInputs& inputs, std::span<const int> chunks) {
   SummedRows rows;
   for (std::int64_t row = 0; row < p.batch * p.channels; ++row) {
     const std::span<const double> u = row_of(p, inputs, row);
-    double filter = 0, of_matrices = 0, of_states = 0, of_initial = 0, concentration = 0;
+    double filter = 0, of_initial = 0, concentration = 0;
+    std::vector<double> of_matrices(chunks.size()), of_states(chunks.size());
     for (int s = 0; s < p.states; ++s) {
       const std::int64_t i = row % p.channels * p.states + s;
       const Complex a = complex_at(inputs.a, i), b = complex_at(inputs.b, i), c = complex_at(inputs.c, i);
       filter += std::norm(c * b) * real_gain(a, p.length);
-      if (chunk > 1)
-        for_each_chunk(a, b, u, chunk, [&, gain = std::norm(c * a) * real_gain(a, chunk)](double square, double size) {
-          of_matrices += gain * square, of_states += gain * size;
+      for (std::size_t k = 0; k < chunks.size(); ++k) {
+        const double gain = std::norm(c * a) * real_gain(a, chunks[k]);
+        for_each_chunk(a, b, u, chunks[k], [&](double square, double size) {
+          of_matrices[k] += gain * square, of_states[k] += gain * size;
         });
+      }
       if (!p.initial) continue;
       const double of_x = std::norm(c * a * complex_at(inputs.x_initial, row * p.states + s)) * real_gain(a, p.length);
       if (!std::isfinite(of_x)) continue;
       of_initial += of_x, concentration += of_x / std::sqrt(decaying_samples(a, p.length));
     }
     const double of_noise = filter * rounded_square(p.dtype, energy(u), static_cast<double>(p.length));
-    const double of_row = std::max({of_noise, of_matrices, of_states}), all = of_initial + of_row;
+    double of_row = of_noise;
+    for (const auto& of_chunks : {of_matrices, of_states})
+      for (double square : of_chunks) of_row = std::max(of_row, square);
+    const double all = of_initial + of_row;
     const double concentrated = std::pow(concentration, 2) + of_row * of_row / static_cast<double>(p.length);
     rows.squares.push_back(all);
     rows.samples.push_back(all > 0 ? all * all / concentrated : static_cast<double>(p.length));
@@ -271,7 +277,8 @@ SummedRows summed_rows(const StateSpace& p, const StateInputs& inputs, int chunk
   return rows;
 }
 
-std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInputs& inputs, int chunk) {
+std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInputs& inputs,
+                                             std::span<const int> chunks) {
   std::vector<double> squares(p.batch * p.channels * p.states);
   const std::vector<double> before = p.initial ? over_sizes(p, inputs, inputs.x_initial) : std::vector<double>(),
                             sizes = state_sizes(p, inputs);
@@ -281,10 +288,13 @@ std::vector<double> summed_squares_of_states(const StateSpace& p, const StateInp
     for (int s = 0; s < p.states; ++s) {
       const std::int64_t at = row * p.states + s, i = row % p.channels * p.states + s;
       const Complex a = complex_at(inputs.a, i), b = complex_at(inputs.b, i);
-      double last = 0;
-      if (chunk > 1 && sizes[i] > 0)
-        for_each_chunk(a, b, u, chunk, [&](double square, double) { last = square / (sizes[i] * sizes[i]); });
-      squares[at] = std::max(of_noise, last);
+      squares[at] = of_noise;
+      for (int chunk : chunks) {
+        double last = 0;
+        if (sizes[i] > 0)
+          for_each_chunk(a, b, u, chunk, [&](double square, double) { last = square / (sizes[i] * sizes[i]); });
+        squares[at] = std::max(squares[at], last);
+      }
       if (!p.initial) continue;
       const double of_x = std::norm(complex_at(before, at)) * std::pow(std::abs(a), 2. * static_cast<double>(p.length));
       if (std::isfinite(of_x)) squares[at] += of_x;

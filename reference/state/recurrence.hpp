@@ -1,6 +1,7 @@
 // The truth of a convolution by a state-space model in double, in two ways, and what rounding may cost a kernel.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "reference/state/state.hpp"
@@ -64,8 +65,10 @@ struct SummedRows {
 };
 
 // Of y [B, H]; and squares of x_final over state_sizes() [B, H, S]. Errors are relative to them where states' parts
-// cancel. A kernel's matrices err alike in all chunks of so many samples: such errors add up before they are squared.
-SummedRows summed_rows(const StateSpace& problem, const StateInputs& inputs, int chunk);
-std::vector<double> summed_squares_of_states(const StateSpace& problem, const StateInputs& inputs, int chunk);
+// cancel. A kernel's matrices err alike in all of its chunks: such errors add up before they are squared. Kernels of
+// one case may have chunks of several sizes.
+SummedRows summed_rows(const StateSpace& problem, const StateInputs& inputs, std::span<const int> chunks);
+std::vector<double> summed_squares_of_states(const StateSpace& problem, const StateInputs& inputs,
+                                             std::span<const int> chunks);
 
 }  // namespace danaus

@@ -105,6 +105,26 @@ TEST(StateKernels, TakeConstantRowsIntoPolesThatTurnWithTheChunks) {
   }
 }
 
+// The same of the chunks by which parts of a row leave their states, which are longer than those of y.
+TEST(StateKernels, TakeConstantRowsIntoPolesThatTurnWithTheChunksOfEnds) {
+  ExecutorOptions options = few_blocks();
+  options.device.multiprocessors = 132;
+  const StateSpace p = parse_state("ssmconv_f16_s4_l2882_b65_h2_initial_final");
+  StateInputs inputs = make_inputs(p);
+  std::ranges::fill(inputs.u, 3);
+  const int chunk = state::choose(p, options.device, state::Work::convolve).layout().tuning.chunk;
+  ASSERT_GT(ends_chunk(p, options.device), chunk) << "or this tests nothing";
+  for (std::int64_t i = 0; i < p.channels * p.states; ++i) {
+    const auto a = std::polar(std::exp(-3e-4), 2 * std::numbers::pi * (0.5 + static_cast<double>(i)) / chunk);
+    inputs.a[2 * i] = static_cast<float>(a.real()), inputs.a[2 * i + 1] = static_cast<float>(a.imag());
+  }
+  Plan plan(p, executor_machine(options));
+  prepare(plan, inputs);
+  const StateOutputs made = execute(plan, inputs);
+  expect_right(p, values_of(inputs), {{"y", made.y}, {"x_final", made.x_final}},
+               promise_of(p, plan.variant(), options.device));
+}
+
 // What a group takes; of too few rows, and without such products, warps by themselves.
 TEST(StateKernels, GroupsHaveManyRows) {
   const auto by_group = [](const char* word, int sm) {
