@@ -11,10 +11,11 @@ namespace danaus::inline DANAUS_BACKEND {
 template <class P>
 inline constexpr bool has_energies = P::layout.pair || P::layout.dtype == Dtype::f16;
 
-// Of samples re, and of pairs im, that were divided by `factor`. Tiles are words of any number.
+// Of samples re, and of pairs im, that were divided by `factor`. Tiles are words of any number. To be called where no
+// branch is: products of matrices then run beside those of the transform.
 template <class P, class Tiles>
-DANAUS_DEVICE void store_energies(float* to, const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix],
-                                  float factor) {
+DANAUS_DEVICE range::Energies unit_energies(const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix],
+                                            float factor) {
   constexpr int kWords = sizeof(Tiles) / 4;
   range::LaneSquares<2> squares;
   DANAUS_UNROLL
@@ -32,12 +33,15 @@ DANAUS_DEVICE void store_energies(float* to, const Tiles (&re)[P::layout.radix],
     energies = {of(energies.first), of(energies.second)};
     device::count_fp32(4);
   }
+  return energies;
+}
+DANAUS_DEVICE void store_energies(float* to, const range::Energies& energies) {
   if (device::lane_index() == 0) device::store_global<8>(to, {word_of(energies.first), word_of(energies.second)});
 }
 
-// NaN in their place, where a result in f16 is not finite.
+// Whether a result of the unit in f16 is not finite.
 template <class P, class Tiles>
-DANAUS_DEVICE void note_overflow(float* to, const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix]) {
+DANAUS_DEVICE bool has_overflow(const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix]) {
   constexpr int kWords = sizeof(Tiles) / 4;
   u32 sums[4] = {};  // of zeros, or of NaN; four, since each waits for itself
   DANAUS_UNROLL
@@ -51,8 +55,11 @@ DANAUS_DEVICE void note_overflow(float* to, const Tiles (&re)[P::layout.radix], 
     }
   }
   const u32 all = sums[0] | sums[1] | sums[2] | sums[3];
-  if (device::any_of_warp((all & 0x7fff7fffu) != 0) && device::lane_index() == 0)
-    device::store_global<4>(to, {word_of(__builtin_nanf(""))});
+  return device::any_of_warp((all & 0x7fff7fffu) != 0);
+}
+// NaN in the place of the unit's energies.
+DANAUS_DEVICE void note_overflow(float* to) {
+  if (device::lane_index() == 0) device::store_global<4>(to, {word_of(__builtin_nanf(""))});
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

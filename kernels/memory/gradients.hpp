@@ -38,16 +38,16 @@ struct GatesFromMemory {
   }
 };
 
-// As scaled::samples_of(): of f16 the factor of most filters is 1, and where work is counted it is 0.
-template <Dtype T>
+// As scaled::samples_of(), but of f16 with a factor too, where there `is_scaled`.
+template <Dtype T, bool is_scaled>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor) {
-  if (T == Dtype::bf16 || factor == 1 || factor == 0) return scaled::samples_of<T>(results, factor);
+  if constexpr (T == Dtype::bf16 || !is_scaled) return scaled::samples_of<T>(results, factor);
   device::count_fp32(2);
   return device::pack2<T>(device::lower_float(results) * factor, device::upper_float(results) * factor);
 }
-template <Dtype T>
+template <Dtype T, bool is_scaled>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor, u32 gate) {
-  if (T == Dtype::bf16 || factor == 1 || factor == 0) return scaled::samples_of<T>(results, factor, gate);
+  if constexpr (T == Dtype::bf16 || !is_scaled) return scaled::samples_of<T>(results, factor, gate);
   device::count_fp32(4);
   return device::pack2<T>(device::lower_float(results) * factor * device::lower_float<T>(gate),
                           device::upper_float(results) * factor * device::upper_float<T>(gate));
@@ -56,9 +56,9 @@ DANAUS_DEVICE u32 gradient_of(u32 results, float factor, u32 gate) {
 // Stores those of an item that are wanted, for the whole worker. The convolution of w u stands in slabs at
 // result_at(slab, row), that of v dy so many bytes behind it; what is there is to be multiplied by its factor, where
 // samples are scaled. gate(which, chunk) are the samples that it is to be multiplied by.
-template <class Shape, class Worker, Path path, class ResultAt, class Gates>
-DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& item, const float (&factors)[2],
-                                   ResultAt result_at, int behind, const Gates& gate) {
+template <bool is_scaled, class Shape, class Worker, Path path, class ResultAt, class Gates>
+DANAUS_DEVICE void store_gradients_of_item(const CorrelationArguments& a, const Item& item, const float (&factors)[2],
+                                           ResultAt result_at, int behind, const Gates& gate) {
   constexpr auto layout = Shape::layout;
   constexpr int kOfRow = layout.slabs * layout.row_chunks, kChunks = layout.item_rows * kOfRow;
   constexpr int kAtOnce = kChunks % (Gates::at_once * Worker::kThreads) == 0 ? Gates::at_once : 1;
@@ -104,7 +104,7 @@ DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& it
     const auto store_gated = [&](void* to, const RowStrides& strides, const Chunks& results, float factor,
                                  const Chunks& gates) {
       store(to, strides, results,
-            [&](u32 word, int i, int m) { return gradient_of<layout.dtype>(word, factor, gates[i][m]); });
+            [&](u32 word, int i, int m) { return gradient_of<layout.dtype, is_scaled>(word, factor, gates[i][m]); });
     };
     Chunks results, gates, others;
     if (a.rows.pregate) {
@@ -114,13 +114,25 @@ DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& it
     } else {
       load_results(1, results);
       store(a.rows.y, a.rows.y_strides, results,
-            [&](u32 word, int, int) { return gradient_of<layout.dtype>(word, factors[1]); });
+            [&](u32 word, int, int) { return gradient_of<layout.dtype, is_scaled>(word, factors[1]); });
     }
     if (a.rows.postgate) {
       load(GateOfRows::dy, gates), load_results(0, results);
       store_gated(a.dpostgate, a.dpostgate_strides, results, factors[0], gates);
     }
   }
+}
+
+// The same, which asks once for the item whether there are factors: of f16 most filters have none, and where work is
+// counted they are 0.
+template <class Shape, class Worker, Path path, class ResultAt, class Gates>
+DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& item, const float (&factors)[2],
+                                   ResultAt result_at, int behind, const Gates& gate) {
+  const auto is_none = [](float factor) { return factor == 1 || factor == 0; };
+  if constexpr (Shape::layout.dtype == Dtype::f16)
+    if (is_none(factors[0]) && is_none(factors[1]))
+      return store_gradients_of_item<false, Shape, Worker, path>(a, item, factors, result_at, behind, gate);
+  store_gradients_of_item<true, Shape, Worker, path>(a, item, factors, result_at, behind, gate);
 }
 
 }  // namespace danaus::inline DANAUS_BACKEND

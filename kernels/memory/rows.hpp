@@ -258,10 +258,12 @@ DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, const Item& ite
       if (const int line = i + index / kOfLine; line < layout.plane_lines) store(line);
   }
   if (to.first == 0 && to.last % 8 == 0) return;
-  // Up to 7 samples before the first whole chunk, up to 7 after the last: a sample a thread.
+  // Up to 7 samples before the first whole chunk, up to 7 after the last: a sample a thread. A row may begin and end in
+  // one chunk.
   const bool after = index >= 8 || to.first == 0;
-  const int n = index % 8 + (after ? to.last & ~7 : 0);
+  const int last_chunk = to.last & ~7, n = index % 8 + (after ? last_chunk : 0);
   if (index >= 16 || n < to.first || n >= min(to.last, layout.size) || (after && index < 8)) return;
+  if (index >= 8 && to.first > 0 && last_chunk == 0) return;
   const int slab = slab_of<Shape>(n);
   if (slab < first || slab >= last) return;
   device::store_global<2>(rows + n,

@@ -15,7 +15,7 @@ class ClusterConvolution final : public Step {
         place_(place),
         variant_(variant),
         rescaled_(variant, {}, asked.token() + ", rows out of range of " + variant.name),
-        room_(rescaled_.exist() ? std::max(rescaled_.block_bytes(), chunk_bytes(device, problem) / kPartOfRows) : 0),
+        room_(rescaled_.exist() ? std::max(rescaled_.least_bytes(), chunk_bytes(device, problem) / kPartOfRows) : 0),
         description_(asked.token() + ", " + variant.name) {}
 
   std::string_view name() const override { return "convolution"; }
@@ -73,7 +73,7 @@ class ClusterConvolution final : public Step {
     to(launch);
     if (!a.energies) return;
     const RescaledItems::Rows rows{u_of(a), pregate_of(a), postgate_of(a), y_of(a), a.energies};
-    to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room_, machine, of_rescaled));
+    rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room_, machine, of_rescaled, to);
   }
 
  private:

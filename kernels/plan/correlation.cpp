@@ -156,7 +156,7 @@ class Correlation final : public Step {
       if (!rows && wraps() && rows_.parts > 1) to(rows_launch(call, machine, words[3], sums, rows, first, count, true));
       if (rows) to(columns_launch(call, machine, words[1], rows, first, count, false));
       if (rows && wraps()) to(columns_launch(call, machine, words[1], rows, first, count, true));
-      if (energies) to(rescaled_launch(call, machine, constants.subspan(begin), energies, first, count));
+      if (energies) launch_rescaled(call, machine, constants.subspan(begin), energies, first, count, to);
     }
   }
 
@@ -169,7 +169,7 @@ class Correlation final : public Step {
   std::int64_t room(std::int64_t batch) const {
     const std::int64_t planes = there_ ? 2 * bytes_of_planes(batch, channels_) : 0;
     const std::int64_t used = planes + sum_bytes(channels_) + (there_ ? row_bytes(channels_) : 0);
-    return std::max(used, rescaled_.block_bytes());
+    return std::max(used, rescaled_.least_bytes());
   }
   float* energies_at(const Call& call) const {
     return reinterpret_cast<float*>(static_cast<std::byte*>(call.workspace) + room(call.batch));
@@ -264,8 +264,8 @@ class Correlation final : public Step {
     return launch;
   }
 
-  Launch rescaled_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
-                         const float* energies, std::int64_t first, std::int64_t count) const {
+  void launch_rescaled(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
+                       const float* energies, std::int64_t first, std::int64_t count, const LaunchTo& to) const {
     const auto array = [&](int number) { return rows_at(call, number, problem_).from(0, first); };
     ConvolutionArguments a{};
     a.batch = static_cast<int>(call.batch), a.channels = static_cast<int>(problem_.channels);
@@ -283,9 +283,9 @@ class Correlation final : public Step {
       if (v.data) rows.push_back({u, w, dy, array(to.dpostgate), energies, false});
     }
     auto* const dk = static_cast<float*>(at(call, arrays_.dk)) + first * problem_.filter_length;
-    return rescaled_.launch(a, static_cast<int>(count), rows,
-                            RescaledItems::Taps{{u, w, {}, {}, energies}, {dy, v, {}, {}, of_dy}, dk}, call.workspace,
-                            room(call.batch), machine, constants);
+    rescaled_.launch(a, static_cast<int>(count), rows,
+                     RescaledItems::Taps{{u, w, {}, {}, energies}, {dy, v, {}, {}, of_dy}, dk}, call.workspace,
+                     room(call.batch), machine, constants, to);
   }
 
   taps::Arguments taps_arguments(const Call& call, float* rows, std::int64_t first, std::int64_t count) const {

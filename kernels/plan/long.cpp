@@ -97,13 +97,13 @@ class LongConvolution final : public Step {
     if (!energies) return;
     const ConvolutionArguments a = arguments_of_rows(call, problem_, arrays_, place_, constants);
     const RescaledItems::Rows rows{u_of(a), pregate_of(a), postgate_of(a), y_of(a), energies};
-    to(rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room(call.batch), machine, of_rescaled));
+    rescaled_.launch(a, a.channels, {&rows, 1}, {}, call.workspace, room(call.batch), machine, of_rescaled, to);
   }
 
  private:
   std::int64_t room(std::int64_t batch) const {
     const std::int64_t planes = plane_rows(variant_.fold, std::min(batch, rows_)) * channels_ * plane_bytes(numbers_);
-    return std::max(planes, rescaled_.block_bytes());
+    return std::max(planes, rescaled_.least_bytes());
   }
   Launch inner_launch(const Call& call, const Machine& machine, std::span<const std::uint32_t> constants,
                       std::int64_t batch, std::int64_t first, std::int64_t count) const {

@@ -77,22 +77,16 @@ void RescaledItems::fit(const Machine& machine) {
   if (exist()) concurrent_ = machine.concurrent_blocks(kernel(), Path::threads, layout_.threads, layout_.shared_bytes);
 }
 
-Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::span<const Rows> rows,
-                             const std::optional<Taps>& taps, void* points, std::int64_t bytes, const Machine& machine,
-                             std::span<const std::uint32_t> constants) const {
+void RescaledItems::launch(const ConvolutionArguments& of, int channels, std::span<const Rows> rows,
+                           const std::optional<Taps>& taps, void* memory, std::int64_t bytes, const Machine& machine,
+                           std::span<const std::uint32_t> constants, const LaunchTo& to) const {
   rescaled::Arguments a{};
   a.channels = channels, a.items_of_channel = items_of_channel(of.batch), a.units = units_;
-  a.points = static_cast<float*>(points), a.block_points = block_points_;
-  const std::int64_t most =
-      std::min<std::int64_t>(concurrent_, std::int64_t{a.channels} * (taps ? 1 : a.items_of_channel));
-  const std::int64_t blocks = std::clamp<std::int64_t>(bytes / block_bytes(), 1, most);
-  Launch launch =
-      make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
-  std::vector<const void*> known;
+  a.block_points = block_points_;
+  std::vector<Region> regions;
   const auto touch = [&](const char* name, const void* data, std::int64_t of_bytes, bool written) {
-    if (!data || std::ranges::find(known, data) != known.end()) return;
-    known.push_back(data);
-    launch.touches({name, data, of_bytes, written, false});
+    if (data && std::ranges::find(regions, data, &Region::data) == regions.end())
+      regions.push_back({name, data, of_bytes, written, false});
   };
   const auto arrays_of = [&](const Rows& from) {
     const auto touch_rows = [&](const char* name, const RowArray& rows, bool written) {
@@ -118,7 +112,6 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
                                from.conjugate};
   };
   for (const Rows& each : rows) a.rows[a.convolutions++] = arrays_of(each);
-  touch("points", points, blocks * block_bytes(), true);
   if (!rows.empty()) {
     a.spectrum = of.spectrum, a.spectrum_factors = of.spectrum_factors;
     a.spectrum_ranges = of.spectrum_ranges, a.spectrum_parts = of.spectrum_parts;
@@ -127,7 +120,7 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
     touch("spectrum", a.spectrum, std::int64_t{4} * channels * live_ * (size_ / outer_rows_), false);
     touch("factors", a.spectrum_factors, std::int64_t{4} * channels * live_, false);
     touch("ranges", a.spectrum_ranges, std::int64_t{8} * channels * of.spectrum_parts, false);
-    launch.touches({"slots", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
+    regions.push_back({"slots", constants.data(), static_cast<std::int64_t>(constants.size_bytes()), false, true});
   }
   if (taps) {
     a.correlated[0] = arrays_of(taps->u), a.correlated[1] = arrays_of(taps->dy);
@@ -137,8 +130,29 @@ Launch RescaledItems::launch(const ConvolutionArguments& of, int channels, std::
     a.correlation = stages_of(correlation_size_);
     touch("dk", a.dk, 4 * channels * filter_length_, true);
   }
-  launch.give(a);
-  return launch;
+  const auto launch = [&](std::int64_t blocks, bool computes) {
+    Launch launch =
+        make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
+    for (Region region : regions) {
+      region.written &= computes;
+      launch.touches(region);
+    }
+    if (a.found) launch.touches({"found", a.found, 4 * a.looking, !computes, false});
+    if (computes) launch.touches({"points", a.points, blocks * block_bytes(), true, false});
+    launch.give(a);
+    to(launch);
+  };
+  const std::int64_t items = std::int64_t{a.channels} * (taps ? 1 : a.items_of_channel);
+  const std::int64_t most = std::min(concurrent_, items), room = (bytes - kFoundBytes) / block_bytes();
+  a.points = reinterpret_cast<float*>(static_cast<std::byte*>(memory) + kFoundBytes);
+  if (room < most) {
+    a.found = static_cast<std::uint32_t*>(memory);
+    a.looking = static_cast<int>(std::min(concurrent_, kMostLooking));
+    a.looks = true;
+    launch(a.looking, false);
+    a.looks = false;
+  }
+  launch(std::min(room, most), true);
 }
 
 }  // namespace danaus

@@ -1,4 +1,4 @@
-// What kernels in f16 may be wrong about, once more (families/rescaled): the last launch of a step.
+// What kernels in f16 may be wrong about, once more (families/rescaled): the last one or two launches of a step.
 #pragma once
 
 #include <array>
@@ -36,8 +36,8 @@ class RescaledItems {
   }
   // Numbers from one item's energies to the next one's.
   std::int64_t item_energies() const { return 2 * units_; }
-  // Room for one block.
-  std::int64_t block_bytes() const { return exist() ? 8 * block_points_ : 0; }
+  // Room for one block that computes, and for what others have found.
+  std::int64_t least_bytes() const { return exist() ? kFoundBytes + block_bytes() : 0; }
 
   // Convolutions of rows [B, H, L]: y of `u`, the gates, and energies of the products.
   struct Rows {
@@ -51,13 +51,16 @@ class RescaledItems {
     float* dk;
   };
   // `a` says where the spectrum, its factors and ranges stand, and how many rows there are, of which `channels` are
-  // looked at. `points` has room for so many bytes.
-  Launch launch(const ConvolutionArguments& a, int channels, std::span<const Rows> rows,
-                const std::optional<Taps>& taps, void* points, std::int64_t bytes, const Machine& machine,
-                std::span<const std::uint32_t> constants) const;
+  // looked at. `memory` has so many bytes, least_bytes() or more.
+  void launch(const ConvolutionArguments& a, int channels, std::span<const Rows> rows, const std::optional<Taps>& taps,
+              void* memory, std::int64_t bytes, const Machine& machine, std::span<const std::uint32_t> constants,
+              const LaunchTo& to) const;
 
  private:
+  static constexpr std::int64_t kMostLooking = 1024, kFoundBytes = 4 * kMostLooking;  // blocks that look
+
   KernelId kernel() const;
+  std::int64_t block_bytes() const { return 8 * block_points_; }
 
   rescaled::Layout layout_;
   int size_, outer_rows_, live_, units_;  // N, N1

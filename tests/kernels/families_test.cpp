@@ -152,6 +152,15 @@ TEST_P(Families, Bf16KeepsItsRange) {
   });
 }
 
+// Both ends of an enclosed row may be in one chunk of 8 samples: each is stored once.
+TEST_P(Families, RowsMayBeginAndEndInOneChunk) {
+  for_each_variant([&](const Variant& v, const ExecutorOptions& options) {
+    if (!is_choice(v) || !v.suits(0) || !v.takes_any_alignment()) return;
+    SCOPED_TRACE(v.name);
+    expect_right(problem_for(v, 3, 1, 2), {}, options, 3);
+  });
+}
+
 // What stands before an enclosed row and behind it is others', whatever it is.
 TEST_P(Families, ARowThatIsNotFiniteSpoilsNoOther) {
   for_each_variant([&](const Variant& v, const ExecutorOptions& options) {

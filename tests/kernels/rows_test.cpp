@@ -253,11 +253,11 @@ INSTANTIATE_TEST_SUITE_P(Of, LongRows,
                          [](const auto& info) { return std::string(info.param); });
 
 // Gradients by one kernel, and each by a launch of its own: by chains and exchanges, and by outer passes.
-class GradientRows : public testing::TestWithParam<const char*> {
+class GradientRows : public testing::TestWithParam<std::string> {
  protected:
   // Rows of u and dy are multiplied by powers of ten, row by row.
   static Verdict judged(const Case& asked, std::initializer_list<int> of_u, std::initializer_list<int> of_dy,
-                        double spoiled = 0) {
+                        double spoiled = 0, const ExecutorOptions& options = few_blocks()) {
     Values values = make_values(asked, 1);
     for (const auto& [name, powers] : {std::pair("u", of_u), std::pair("dy", of_dy)}) {
       std::vector<double>& rows = values.at(name);
@@ -266,7 +266,7 @@ class GradientRows : public testing::TestWithParam<const char*> {
         rows[i] = round_to(asked.arrays().front().dtype, rows[i] * std::pow(10., powers.begin()[i / of_batch]));
     }
     if (spoiled != 0) values.at("dy")[5] = spoiled;
-    Plan plan(asked, executor_machine(few_blocks()));
+    Plan plan(asked, executor_machine(options));
     auto fields = fields_of(asked, values, 0, 0);
     std::vector<Buffer> buffers;
     for (auto& [name, field] : fields) buffers.emplace_back(name, std::span(field.samples()));
@@ -298,6 +298,21 @@ TEST_P(GradientRowsOfOuterPasses, KeepTheirOwnBound) {
   expect_right(judged(asked, {0, 0}, {0, 0}), "alike");
   expect_right(judged(asked, {0, -3}, {0, 3}), "crossed");
   expect_right(judged(asked, {-5, -5}, {-4, -4}), "quiet");
+}
+
+// All blocks of a device look at channels where memory has room for few that compute.
+TEST_P(GradientRowsOfOuterPasses, AreLookedAtByAllBlocks) {
+  const Case asked = parse_case(text(GetParam().substr(0, GetParam().rfind('_')), "_h4"));
+  ExecutorOptions options;
+  options.blocks = 4;
+  std::vector<std::int64_t> blocks;
+  options.observer = [&](const Launch& launch, const host::Counters&) {
+    if (launch.kernel.family == "rescaled") blocks.push_back(launch.blocks);
+  };
+  expect_right(judged(asked, {0, -3}, {0, 3}, 0, options), "crossed");
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0], 4);
+  EXPECT_LT(blocks[1], 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, GradientRowsOfOuterPasses,

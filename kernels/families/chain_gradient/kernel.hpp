@@ -69,11 +69,7 @@ class Warp {
         device::sync_warp();  // without it the compiler asks for the spectrum before the transforms, and spills
         if (a_.rows.postgate) convolve<false>(i, u, slab_at(place, 0));
         convolve<true>(i, dy, slab_at(place, 1));
-        float factors[2] = {factor, other};
-        if (a_.rows.spectrum_factors) {
-          const float of_spectrum = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
-          factors[0] *= of_spectrum, factors[1] *= of_spectrum;
-        }
+        const float factors[2] = {factor * spectrum_factor_, other * spectrum_factor_};
         device::fence_async();  // a later item's samples come there by bulk copies
         device::sync_warp();
         store_gradients<S, chain::WarpWorker, path>(
@@ -104,6 +100,9 @@ class Warp {
     device::sync_block();
     device::let_next_grid_begin();
     device::wait_for_previous_grid();
+    if constexpr (layout.key.all)
+      if (a_.rows.spectrum_factors && channel_ < a_.rows.channels)
+        spectrum_factor_ = float_of(device::load_global<4>(a_.rows.spectrum_factors + channel_)[0]);
   }
   DANAUS_DEVICE Item item(int i) const {
     const int row = steps.item_rows * (items_.first + i);
@@ -169,8 +168,10 @@ class Warp {
           }
         }
       }));
-    if constexpr (has_energies<S>)
-      if (a_.energies) store_energies<S>(energies_of(i, array), re, im, factor);
+    if constexpr (has_energies<S>) {
+      const range::Energies of_item = unit_energies<S>(re, im, factor);
+      if (a_.energies) store_energies(energies_of(i, array), of_item);
+    }
     chain::samples_there<S>(re, im, constants_, x);
     if constexpr (steps.outer_vectors > 0) chain::outer_twiddles<S, false>(x);
     DANAUS_UNROLL
@@ -202,7 +203,7 @@ class Warp {
     else
       chain::transform_blocks_back<S>(x, re, im);
     if constexpr (!steps.scaled)
-      if (a_.energies) note_overflow<S>(energies_of(i, conjugate), re, im);
+      if (has_overflow<S>(re, im) && a_.energies) note_overflow(energies_of(i, conjugate));
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
       device::store_matrices<4, true>(to + chain::matrix_address<S>(0, nr), re[nr]);
@@ -224,6 +225,7 @@ class Warp {
   ItemRange items_;
   chain::Constants<S> constants_;
   ComplexSums sums_[4 * r];
+  float spectrum_factor_ = 1;  // the channel's
 };
 
 template <class P, Path path>

@@ -283,8 +283,10 @@ class Block {
         }
       }
     });
-    if constexpr (has_energies<P>)
-      if (a_.energies) store_energies<P>(energies_of(i, slab), re, im, factor);
+    if constexpr (has_energies<P>) {
+      const range::Energies of_unit = unit_energies<P>(re, im, factor);
+      if (a_.energies) store_energies(energies_of(i, slab), of_unit);
+    }
     const SentColumn to(kept(slab), chunk(), rank_);
     rows_there<P, false>(re, im, rows, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
@@ -470,7 +472,7 @@ class Block {
       for (int n = 0; n < 8; ++n) x[n] = {planes[0][kr][n], planes[1][kr][n]};
     });
     if constexpr (!layout.scaled)
-      if (a_.energies) note_overflow<P>(energies_of(i, slab), re, im);
+      if (has_overflow<P>(re, im) && a_.energies) note_overflow(energies_of(i, slab));
     const auto store = [&](int plane, int nr, u32(&tiles)[8]) {
       DANAUS_UNROLL
       for (int n = 0; n < 8; ++n) tiles[n] = scaled::samples_of<layout.dtype>(tiles[n], factor);

@@ -308,9 +308,10 @@ class Block {
     before_writing();
     const SharedAddress exponent_at = exponents_of(i, array) + 4 * unit;
     const int narrowed = exchange::narrow_unit<S, false>(re, im, exponent_at);
-    if constexpr (has_energies<S>)
-      if (a_.energies)
-        store_energies<S>(energies_of(i, array, unit), re, im, steps.scaled ? scaled::power_of_two(narrowed) : 1);
+    if constexpr (has_energies<S>) {
+      const range::Energies of_unit = unit_energies<S>(re, im, steps.scaled ? scaled::power_of_two(narrowed) : 1);
+      if (a_.energies) store_energies(energies_of(i, array, unit), of_unit);
+    }
     const SharedAddress kept = kept_of(i) + kept_at(array, slab, 0);
     if constexpr (kShares == 1) {
       store_unit(Column<S>(kept, kept + steps.row_bytes, chunk), re, im, own);
@@ -522,7 +523,7 @@ class Block {
         for (int n = 0; n < 8; ++n) x[n] = {re_in[n], im_in[n]};
       });
       if constexpr (!steps.scaled)
-        if (a_.energies) note_overflow<S>(energies_of(i, array, unit), re, im);
+        if (has_overflow<S>(re, im) && a_.energies) note_overflow(energies_of(i, array, unit));
       DANAUS_UNROLL
       for (int nr = 0; nr < steps.radix; ++nr) {
         column.store(0, nr, re[nr]);

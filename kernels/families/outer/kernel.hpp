@@ -284,8 +284,10 @@ class Block {
       if constexpr (layout.pair) column.load(1, nr, im[nr]);
     }
     const float factor = narrow<layout.pair>(re, im);
-    if constexpr (has_energies<P>)
-      if (energies) store_energies<P>(energies, re, im, factor);
+    if constexpr (has_energies<P>) {
+      const range::Energies of_unit = unit_energies<P>(re, im, factor);
+      if (energies) store_energies(energies, of_unit);
+    }
     rows_there<P, false>(re, im, rows_, own, [&](int kr, const Complex2(&x)[8]) {
       u32 re_out[8], im_out[8];
       Complex2 split[8];
@@ -316,7 +318,7 @@ class Block {
       for (int i = 0; i < 8; ++i) x[i] = times<true>({planes[0][kr][i], planes[1][kr][i]}, split[i]);
     });
     if constexpr (!layout.scaled)
-      if (energies) note_overflow<P>(energies, re, im);
+      if (has_overflow<P>(re, im) && energies) note_overflow(energies);
     const auto store = [&](int row, int nr, u32(&tiles)[8]) {
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) tiles[i] = scaled::samples_of<layout.dtype>(tiles[i], factor);

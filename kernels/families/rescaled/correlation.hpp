@@ -28,11 +28,13 @@ DANAUS_DEVICE void take_loads(long long first, long long end, int step, Load loa
 }
 
 // What a block has of `count` numbers.
+template <class Number>
 struct Share {
-  int first, end;
+  Number first, end;
 };
-DANAUS_DEVICE Share share_of_block(int count) {
-  const auto before = [&](int blocks) { return static_cast<int>(1ll * count * blocks / device::block_count()); };
+template <class Number>
+DANAUS_DEVICE Share<Number> share_of_block(Number count) {
+  const auto before = [&](int blocks) { return static_cast<Number>(1ll * count * blocks / device::block_count()); };
   return {before(device::block_index()), before(device::block_index() + 1)};
 }
 
@@ -41,7 +43,7 @@ DANAUS_DEVICE Share share_of_block(int count) {
 template <class P, class IsDoubtful>
 DANAUS_DEVICE bool any_doubtful(int count, int team, IsDoubtful is_doubtful) {
   constexpr int kWarps = P::layout.threads / 32;
-  const Share share = share_of_block(count);
+  const Share<int> share = share_of_block(count);
   const int teams = 32 / team;
   bool any = false;
   DANAUS_UNROLL_BY(1)
@@ -64,7 +66,7 @@ DANAUS_DEVICE bool any_of_block(bool any) {
 // Calls compute(i) for those of `count` numbers that this block has and is_doubtful(i) names.
 template <class IsDoubtful, class Compute>
 DANAUS_DEVICE void for_doubtful(int count, IsDoubtful is_doubtful, Compute compute) {
-  const Share share = share_of_block(count);
+  const Share<int> share = share_of_block(count);
   DANAUS_UNROLL_BY(1)
   for (int i = share.first; i < share.end; ++i)
     if (is_doubtful(i)) compute(i);  // all warps agree
@@ -92,9 +94,7 @@ class CorrelatedChannels {
 
   // Of those of this lane.
   DANAUS_DEVICE bool any_doubtful() const {
-    const Share share = share_of_block(a_.channels);
-    return rescaled::any_doubtful<P>(a_.channels, 32, [&](int h) { return is_doubtful(h); }) |
-           any_overflow(share.first, share.end);
+    return rescaled::any_doubtful<P>(a_.channels, 32, [&](int h) { return is_doubtful(h); }) | any_overflow(own_taps());
   }
   DANAUS_DEVICE void run() const {
     for_doubtful(
@@ -160,27 +160,38 @@ class CorrelatedChannels {
     sums.is_out_of_range = device::any_of_warp(sums.is_out_of_range);
     return sums;
   }
-  // Whether sums overflowed, as they do in f16 alone: of those taps of some channels that this lane looks at.
-  DANAUS_DEVICE bool any_overflow(int first, int end) const {
+  // Taps of the block's channels. Blocks that only look have their share of all.
+  DANAUS_DEVICE Share<long long> own_taps() const {
+    const long long whole = a_.taps_aligned ? 4 : 1;
+    if (a_.looks) {
+      const Share<long long> share = share_of_block(a_.channels * a_.filter_length / whole);
+      return {whole * share.first, whole * share.end};
+    }
+    const Share<int> share = share_of_block(a_.channels);
+    return {share.first * a_.filter_length, share.end * a_.filter_length};
+  }
+  // Whether sums overflowed, as they do in f16 alone: of those taps that this lane looks at.
+  DANAUS_DEVICE bool any_overflow(const Share<long long>& taps) const {
     if (!kHasRange) return false;
     float sum = 0;  // of zeros, or NaN
     const auto add = [&](u32 tap) { sum = device::fma(0.0f, float_of(tap), sum); };
-    const long long from = first * a_.filter_length, to = end * a_.filter_length;
     if (a_.taps_aligned)
       take_loads<16>(
-          from / 4 + thread_, to / 4, layout.threads,
+          taps.first / 4 + thread_, taps.end / 4, layout.threads,
           [&](long long chunk) { return device::load_global<16>(a_.dk + 4 * chunk); },
-          [&](const Words<4>& taps) {
+          [&](const Words<4>& words) {
             DANAUS_UNROLL
-            for (int i = 0; i < 4; ++i) add(taps[i]);
+            for (int i = 0; i < 4; ++i) add(words[i]);
           });
     else
       take_loads<16>(
-          from + thread_, to, layout.threads, [&](long long m) { return device::load_global<4>(a_.dk + m); },
-          [&](const Words<1>& tap) { add(tap[0]); });
+          taps.first + thread_, taps.end, layout.threads,
+          [&](long long m) { return device::load_global<4>(a_.dk + m); }, [&](const Words<1>& tap) { add(tap[0]); });
     return !(sum == 0);
   }
-  DANAUS_DEVICE bool has_overflow(int h) const { return any_of_block<P>(any_overflow(h, h + 1)); }
+  DANAUS_DEVICE bool has_overflow(int h) const {
+    return any_of_block<P>(any_overflow({h * a_.filter_length, (h + 1) * a_.filter_length}));
+  }
 
   DANAUS_DEVICE void compute(int h) const {
     bool is_finite = true;

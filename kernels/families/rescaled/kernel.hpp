@@ -6,6 +6,8 @@
 // range      The fast kernels leave the energy of each row in each unit of an item, or NaN where results are not
 //            finite. An item is doubtful if its energies are uneven or out of range. Exact sums then decide
 // memory     The points of a block are in global memory and stay in L2: made for few items, not for speed
+// launches   one, whose blocks look and compute; or where there is room for the points of few blocks only, one of many
+//            blocks that look, then one of these few
 // error      that of fp32 for rows of one loudness, and the rounding of the spectrum
 // reference  reference/convolution/convolve.hpp, gradient.hpp   test   tests/kernels/rows_test.cpp
 #pragma once
@@ -163,15 +165,34 @@ class ConvolvedItems {
   const int thread_;
 };
 
-template <class P, Path path>
-DANAUS_DEVICE void run(const Arguments& a) {
-  device::let_next_grid_begin();
-  device::wait_for_previous_grid();
+// Of those of this lane.
+template <class P>
+DANAUS_DEVICE bool any_doubtful(const Arguments& a) {
   bool any = false;
   DANAUS_UNROLL_BY(1)
   for (int i = 0; i < a.convolutions; ++i) any |= ConvolvedItems<P>(a, a.rows[i]).any_doubtful();
   if constexpr (P::layout.key.gradients) any |= CorrelatedChannels<P>(a).any_doubtful();
-  if (!any_of_block<P>(any)) return;
+  return any;
+}
+DANAUS_DEVICE bool any_found(const Arguments& a) {
+  bool any = false;
+  take_loads<16>(
+      device::lane_index(), a.looking, 32, [&](long long block) { return device::load_global<4>(a.found + block); },
+      [&](const Words<1>& found) { any |= found[0] != 0; });
+  return device::any_of_warp(any);
+}
+
+template <class P, Path path>
+DANAUS_DEVICE void run(const Arguments& a) {
+  device::let_next_grid_begin();
+  device::wait_for_previous_grid();
+  if (a.found && !a.looks) {
+    if (!any_found(a)) return;
+  } else {
+    const bool any = any_of_block<P>(any_doubtful<P>(a));
+    if (a.looks && device::thread_index() == 0) device::store_global<4>(a.found + device::block_index(), {any});
+    if (a.looks || !any) return;
+  }
   DANAUS_UNROLL_BY(1)
   for (int i = 0; i < a.convolutions; ++i) ConvolvedItems<P>(a, a.rows[i]).run();
   if constexpr (P::layout.key.gradients) CorrelatedChannels<P>(a).run();

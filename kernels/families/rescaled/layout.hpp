@@ -66,6 +66,10 @@ struct Arguments {
   int channels, items_of_channel, units;
   float* points;  // of each block `block_points` complex numbers
   long long block_points;
+  // [blocks that look]: whether one of them found anything. Null where blocks look for themselves.
+  std::uint32_t* found;
+  int looking;  // how many of these there are
+  bool looks;   // what this launch does; else it computes
 
   // Of kernels of gradients: u, dy, and dk [H, K] of them, through transforms of at least 2 L points.
   RowArrays correlated[2];
