@@ -9,6 +9,7 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/commands/job.hpp"
+#include "experiments/count/imitation.hpp"
 #include "experiments/io/mask_file.hpp"
 #include "experiments/io/signal_file.hpp"
 #include "experiments/methods/execution.hpp"
@@ -16,6 +17,7 @@
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
 #include "experiments/verify/verification.hpp"
+#include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "reference/spelling.hpp"
@@ -33,7 +35,7 @@ constexpr const char* kDescription =
 
 struct Options {
   TrialSelection trials;
-  std::string recording;
+  std::string recording, profile;
   bool summary = false, bits = false;
 };
 
@@ -71,6 +73,8 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   line.flag("summary", options.summary, "print only the rows that fail");
   line.flag("bits", options.bits, "compare the GPU's outputs with the executor's, bit for bit");
   line.option("device", device, "NUMBER", "which GPU: 0, the first (default)");
+  line.option("profile", options.profile, "NAME",
+              text("method ", kPlan, " executes launches as for this device (default: H200)"));
   if (!job.parse(words)) return false;
 
   job.exclude({typed("--case", trials.cases), typed("--sweep", sweep)});
@@ -97,6 +101,18 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   trials.seed = static_cast<std::uint64_t>(seed.value_or(0));
   if (options.recording.empty()) options.recording = kRecordingFolder;
   return true;
+}
+
+// With the launches of another device.
+std::vector<Method> methods_for(Job& job, std::span<const Method> methods, const std::string& profile) {
+  std::vector<Method> list(methods.begin(), methods.end());
+  if (profile.empty()) return list;
+  Device device = imitation(job.profile(profile));
+  device.name = text("executor (", device.name, ')');
+  const auto machine = executor_machine({.device = device, .whole_blocks = kWholeBlocks});
+  for (Method& method : list)
+    if (method.name == kPlan) method.machine = [machine] { return machine; }, method.profile = profile;
+  return list;
 }
 
 // With --kernel, methods that run kernels are the default.
@@ -158,10 +174,11 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
 
 }  // namespace
 
-int verify(std::span<const std::string> words, Console& console, std::span<const Method> methods) {
+int verify(std::span<const std::string> words, Console& console, std::span<const Method> known) {
   Job job(console, "verify", kDescription);
   Options options;
-  if (!read_options(job, words, methods, options)) return kExitOk;
+  if (!read_options(job, words, known, options)) return kExitOk;
+  const std::vector<Method> methods = methods_for(job, known, options.profile);
   if (std::ranges::count(options.trials.methods, kOnGpu) > 0 && cuda_device_count() == 0)
     return without_gpu(console, "verify", text("--method ", kOnGpu, " needs"));
   ask_for_kernel(job, options.trials);
@@ -180,6 +197,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
   Settings settings = settings_of(sweep, trials, recording, left_out(options.trials, methods), threads);
+  if (!options.profile.empty()) settings.emplace_back("profile", options.profile);
   if (!job.kernel().empty()) settings.emplace_back("kernel", job.kernel() + ", asked for by name");
   job.configure(std::move(settings));
 

@@ -2,6 +2,7 @@
 // this folder says of each what it computes, and methods.cpp lists the files.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,12 +32,14 @@ struct Method {
   std::optional<Scaling> scaling = {};  // --scaling, for those that have one
   double usual_share = 1;               // of its bound of L2 errors that Gaussian data may take
   // Or by plans of cases of every operation, whose kernels promise their bounds, on this machine.
-  std::shared_ptr<const Machine> (*machine)() = nullptr;
+  std::function<std::shared_ptr<const Machine>()> machine = {};
+  std::string profile = {};  // --profile, where it was given
 
   bool is_judged() const { return compute || machine; }
   bool is_timed() const { return by; }
 };
 
+inline constexpr std::int64_t kWholeBlocks = 8192;  // of a launch that is executed whole; else the blocks that differ
 inline constexpr std::string_view kPlan = "kernel";  // to bench on a GPU, to verify on the executor
 inline constexpr std::string_view kCopy = "copy";
 inline constexpr std::string_view kOnGpu = "gpu";  // verifies; needs a GPU, and computes no case without

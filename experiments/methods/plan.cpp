@@ -11,7 +11,6 @@ namespace danaus {
 namespace {
 
 std::shared_ptr<const Machine> executor() {
-  constexpr std::int64_t kWholeBlocks = 8192;  // of a launch that is executed whole; else the blocks that differ
   return executor_machine({.whole_blocks = kWholeBlocks});
 }
 

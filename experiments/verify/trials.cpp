@@ -204,6 +204,7 @@ Json describe(const Trial& trial) {
                 {"seed", std::to_string(convolution ? data_seed(*convolution, data) : data.seed)}}}};
   if (method.scaling) row["scaling"] = name(*method.scaling);
   if (method.name == kOnGpu) row["device"] = device_block(cuda_device());
+  if (!method.profile.empty()) row["device"] = device_block(method.machine()->device());
   if (!convolution && !method.machine)
     fail("verify: method ", method.name, " computes convolutions; of ", asked.token(), " there are kernel and ",
          kOnGpu);
@@ -216,6 +217,7 @@ std::string repeat_command(const Trial& trial) {
   std::ostringstream command;
   command << "danaus verify --case " << trial.asked.token() << " --method " << trial.method.name;
   const DataSpec defaults;
+  if (!trial.method.profile.empty()) command << " --profile " << trial.method.profile;
   if (trial.method.scaling == Scaling::one_side) command << " --scaling " << name(*trial.method.scaling);
   if (trial.data.data != defaults.data) command << " --data " << name(trial.data.data);
   if (trial.data.scale != defaults.scale) command << " --scale " << trial.data.scale;

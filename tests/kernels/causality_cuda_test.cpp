@@ -1,6 +1,7 @@
 // Causality and independence of every family on a CUDA device. Skipped where there is none.
 #include "tests/kernels/causality_support.hpp"
 #include "tests/kernels/on_device.hpp"
+#include "tests/kernels/support.hpp"
 
 namespace danaus {
 namespace {
@@ -26,7 +27,9 @@ class CudaCausality : public OnCuda, public testing::WithParamInterface<std::str
 };
 
 TEST_P(CudaCausality, HoldsAndRowsAreIndependent) {
-  for (const TestedCase& tested : cases_of(GetParam()))
+  const std::vector<TestedCase> cases = cases_of(GetParam());
+  ASSERT_FALSE(cases.empty()) << "no case of the family: causality_support.hpp lists them";
+  for (const TestedCase& tested : cases)
     expect(tested.asked, 1, [&](const Properties& of) { of.expect_all(middle_of(tested.asked)); });
 }
 
@@ -44,6 +47,20 @@ std::vector<std::string> families() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, CudaCausality, testing::ValuesIn(families()), [](const auto& info) { return info.param; });
+
+using CudaCausalityOfDecoding = OnCuda;
+TEST_F(CudaCausalityOfDecoding, HoldsAndRowsAreIndependent) {
+  const CudaStream stream;
+  expect_causal_decoding(cuda_machine(), [&](Decoding& decoding, Dtype dtype, const std::vector<double>& now) {
+    const auto u = uploaded(host::encode(dtype, now));
+    const auto y = uploaded(std::vector<std::uint16_t>(now.size(), GuardedSamples::kPoison));
+    decoding.next(u.data(), y.data(), stream);
+    stream.synchronize();
+    std::vector<std::uint16_t> words(now.size());
+    DANAUS_CUDA(cudaMemcpy(words.data(), y.data(), 2 * words.size(), cudaMemcpyDeviceToHost));
+    return host::decode(dtype, words);
+  });
+}
 
 }  // namespace
 }  // namespace danaus

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "kernels/plan/decode.hpp"
 #include "kernels/plan/promise.hpp"
 #include "reference/convolution/rounding.hpp"
 #include "reference/short_backward/short_backward.hpp"
@@ -339,5 +340,35 @@ inline std::optional<Change> largest_behind(const Case& asked) {
   return Change{.first = middle_of(asked), .value = largest};
 }
 inline constexpr double kSmall = 0x1p-10;
+
+// By decoding, on a machine. What was given out before a sample is known cannot depend on it; rows and channels do not
+// either. next(decoding, type, samples of all rows) gives theirs of y.
+template <class Next>
+void expect_causal_decoding(const std::shared_ptr<const Machine>& machine, Next next) {
+  const Convolution p = parse_convolution("fftconv_f16_causal_l150_k40_b3_h2");
+  int roundings = 0;
+  const auto execute = [&](const Values& values) {
+    Decoding decoding(p, machine);
+    roundings = decoding.roundings();
+    const std::vector<double>&u = values.at("u"), &k = values.at("k");
+    decoding.set_filter(std::vector<float>(k.begin(), k.end()));
+    decoding.prefill(nullptr, nullptr, 0);
+    std::vector<double> y(u.size());
+    const std::int64_t rows = p.batch * p.channels;
+    for (std::int64_t n = 0; n < p.length; ++n) {
+      std::vector<double> now;
+      for (std::int64_t row = 0; row < rows; ++row) now.push_back(u[row * p.length + n]);
+      const std::vector<double> of = next(decoding, p.dtype, now);
+      for (std::int64_t row = 0; row < rows; ++row) y[row * p.length + n] = of[row];
+    }
+    return Values{{"y", y}};
+  };
+  // NaN stays in the tiles that a position adds to, which may be longer than the filter.
+  const Properties properties(p, {Kept::bits, Spread::reach, 150}, "decoding", roundings, execute);
+  properties.expect({.first = 50});
+  properties.expect({.row = 1, .channel = 1});
+  for (double value : {NAN, INFINITY})
+    properties.expect({.first = 50, .last = 50, .row = 1, .channel = 1, .value = value});
+}
 
 }  // namespace danaus

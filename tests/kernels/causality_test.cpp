@@ -2,7 +2,6 @@
 #include <set>
 
 #include "kernels/cpu/kernels.hpp"
-#include "kernels/plan/decode.hpp"
 #include "tests/kernels/causality_support.hpp"
 #include "tests/sanitized.hpp"
 
@@ -189,34 +188,12 @@ TEST(Causality, OfSamplesLeavesTheBiasAlone) {
   }
 }
 
-// What was given out before a sample is known cannot depend on it; rows and channels do not either.
 TEST(Causality, OfDecoding) {
-  const Convolution p = parse_convolution("fftconv_f16_causal_l150_k40_b3_h2");
-  int roundings = 0;
-  const auto execute = [&](const Values& values) {
-    Decoding decoding(p, executor_machine());
-    roundings = decoding.roundings();
-    const std::vector<double>&u = values.at("u"), &k = values.at("k");
-    decoding.set_filter(std::vector<float>(k.begin(), k.end()));
-    decoding.prefill(nullptr, nullptr, 0);
-    std::vector<double> y(u.size());
-    const std::int64_t rows = p.batch * p.channels;
-    for (std::int64_t n = 0; n < p.length; ++n) {
-      std::vector<double> now;
-      for (std::int64_t row = 0; row < rows; ++row) now.push_back(u[row * p.length + n]);
-      GuardedSamples given(p.dtype, now, 0), taken(rows, 0);
-      decoding.next(given.samples().data(), taken.samples().data());
-      const std::vector<double> of = host::decode(p.dtype, taken.samples());
-      for (std::int64_t row = 0; row < rows; ++row) y[row * p.length + n] = of[row];
-    }
-    return Values{{"y", y}};
-  };
-  // NaN stays in the tiles that a position adds to, which may be longer than the filter.
-  const Properties properties(p, {Kept::bits, Spread::reach, 150}, "decoding", roundings, execute);
-  properties.expect({.first = 50});
-  properties.expect({.row = 1, .channel = 1});
-  for (double value : {NAN, INFINITY})
-    properties.expect({.first = 50, .last = 50, .row = 1, .channel = 1, .value = value});
+  expect_causal_decoding(executor_machine(), [](Decoding& decoding, Dtype dtype, const std::vector<double>& now) {
+    GuardedSamples given(dtype, now, 0), taken(std::ssize(now), 0);
+    decoding.next(given.samples().data(), taken.samples().data());
+    return host::decode(dtype, taken.samples());
+  });
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "experiments/cli/interrupt.hpp"
 #include "experiments/commands/commands.hpp"
 #include "experiments/io/result_file.hpp"
+#include "experiments/io/schema.hpp"
 #include "experiments/verify/trials.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
@@ -93,6 +94,23 @@ TEST(Verify, TheKernelsOfAGpuAreAMethodOfTheirOwn) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   const Json row = Json::parse(ran.out.substr(0, ran.out.find('\n')));
   EXPECT_EQ(row.at("device").at("name"), cuda_device().name);
+}
+
+// What another device would launch: an A100 has no clusters.
+TEST(Verify, LaunchesMayBeThoseOfAnotherDevice) {
+  const auto verified = [](const std::vector<std::string>& profile) {
+    std::vector<std::string> words = {"verify", "--json", "-", "--method", "kernel"};
+    words.insert(words.end(), {"--case", "fftconv_f16_circular_l65536_b2_h1"});
+    words.insert(words.end(), profile.begin(), profile.end());
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 0) << ran.err << ran.out;
+    return Json::parse(ran.out.substr(0, ran.out.find('\n')));
+  };
+  EXPECT_FALSE(verified({}).contains("device"));
+  const Json row = verified({"--profile", "A100-40GB"});
+  EXPECT_EQ(row.at("device").at("name"), "executor (A100-40GB)");
+  EXPECT_EQ(row.at("device").at("multiprocessors"), 108);
+  EXPECT_EQ(violation("verify", row).value_or(""), "");
 }
 
 TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
