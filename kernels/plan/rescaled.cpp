@@ -143,16 +143,19 @@ void RescaledItems::launch(const ConvolutionArguments& of, int channels, std::sp
     to(launch);
   };
   const std::int64_t items = std::int64_t{a.channels} * (taps ? 1 : a.items_of_channel);
-  const std::int64_t most = std::min(concurrent_, items), room = (bytes - kFoundBytes) / block_bytes();
+  const std::int64_t most = std::min(concurrent_, items);
+  const std::int64_t blocks = std::min((bytes - kFoundBytes) / block_bytes(), most);
+  std::int64_t looked_at = (a.convolutions + (taps ? 2 : 0)) * energy_bytes(channels, of.batch);
+  if (taps) looked_at += 4 * channels * filter_length_;
   a.points = reinterpret_cast<float*>(static_cast<std::byte*>(memory) + kFoundBytes);
-  if (room < most) {
+  if (blocks < most && looked_at > blocks * kMostLookedAt) {
     a.found = static_cast<std::uint32_t*>(memory);
     a.looking = static_cast<int>(std::min(concurrent_, kMostLooking));
     a.looks = true;
     launch(a.looking, false);
     a.looks = false;
   }
-  launch(std::min(room, most), true);
+  launch(blocks, true);
 }
 
 }  // namespace danaus

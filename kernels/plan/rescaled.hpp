@@ -58,6 +58,7 @@ class RescaledItems {
 
  private:
   static constexpr std::int64_t kMostLooking = 1024, kFoundBytes = 4 * kMostLooking;  // blocks that look
+  static constexpr std::int64_t kMostLookedAt = 128 << 10;  // bytes of a block, which take as long as one more launch
 
   KernelId kernel() const;
   std::int64_t block_bytes() const { return 8 * block_points_; }

@@ -55,35 +55,37 @@ int shares(const layer::Layout& layout, const Cut& cut, std::int64_t items, cons
   return 1;
 }
 
+// Tables that a block would read more than once are in shared memory too, as far as there is room; of a layer in one
+// launch always.
+template <class Room>
+Cut with_tables(Cut of, const Shape& shape, const layer::Layout& layout, int length, int blocks, const Room& room) {
+  of.blocks = blocks;
+  const int bytes_of_table = table_bytes(layout, length, of.table_tiles());
+  const std::int64_t units = of.units(shape.items);
+  int taken = 0;
+  const auto add = [&](int& place, int bytes) {
+    if (!room(taken + bytes)) return;
+    place = of.places.bytes + taken, taken += bytes;
+  };
+  const int tasks_of_frequency =
+      of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.share_tiles);
+  place_parts(of.places, layout, tasks_of_frequency * of.places.frequency_groups, length, add);
+  if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * layer::Layout::kStaged);
+  const bool again = units > of.blocks || shape.stage == Stage::layer;
+  if (layout.from_samples && (again || tasks_of_frequency > 1)) add(of.places.forward_at, bytes_of_table);
+  if (layout.to_samples && (again || of.places.columns * of.places.output_tiles > 1))
+    add(of.places.inverse_at, bytes_of_table);
+  if (layout.key.product == Product::shared && (layout.in_teams || (!layout.split && units <= of.blocks)))
+    add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
+  of.places.bytes += taken;
+  return of;
+}
+
 std::optional<Cut> cut(const Shape& shape, const layer::Layout& layout, int length, const Device& device) {
   const bool by_frequency = layout.slices_frequencies;
   const int grain = by_frequency ? layout.tile_grain : 1;
   const int channel_tiles = static_cast<int>(ratio_up(shape.outputs, 16));
   const int tiles = by_frequency ? layout.tiles_of(shape.frequencies) : channel_tiles;
-  // Tables that a block would read more than once are in shared memory too, as far as there is room; of a layer in one
-  // launch always.
-  const auto with_tables = [&](Cut of, int blocks, const auto& room) {
-    of.blocks = blocks * device.multiprocessors;
-    const int bytes_of_table = table_bytes(layout, length, of.table_tiles());
-    const std::int64_t units = of.units(shape.items);
-    int taken = 0;
-    const auto add = [&](int& place, int bytes) {
-      if (!room(taken + bytes)) return;
-      place = of.places.bytes + taken, taken += bytes;
-    };
-    const int tasks_of_frequency =
-        of.places.columns * (layout.key.product == Product::none ? of.places.output_tiles : of.places.share_tiles);
-    place_parts(of.places, layout, tasks_of_frequency * of.places.frequency_groups, length, add);
-    if (layout.staged > 0) add(of.places.staged_at, layout.tuning.warps * layout.staged * layer::Layout::kStaged);
-    const bool again = units > of.blocks || shape.stage == Stage::layer;
-    if (layout.from_samples && (again || tasks_of_frequency > 1)) add(of.places.forward_at, bytes_of_table);
-    if (layout.to_samples && (again || of.places.columns * of.places.output_tiles > 1))
-      add(of.places.inverse_at, bytes_of_table);
-    if (layout.key.product == Product::shared && (layout.in_teams || (!layout.split && units <= of.blocks)))
-      add(of.places.weights_at, 1024 * of.places.output_tiles * of.places.input_tiles * layout.steps_of_tile);
-    of.places.bytes += taken;
-    return of;
-  };
   const auto made = [&](int slice, int columns) -> Cut {
     const int frequencies = by_frequency ? std::min(8 * slice, shape.frequencies) : shape.frequencies;
     const int frequency_slices = by_frequency ? static_cast<int>(ratio_up(tiles, slice)) : 1;
@@ -117,7 +119,7 @@ std::optional<Cut> cut(const Shape& shape, const layer::Layout& layout, int leng
         return blocks * (next.places.bytes + bytes + kReservedBytes) <= device.block_bytes + kReservedBytes;
       };
       const bool fits = room(0);
-      if (fits) best = with_tables(next, blocks, room);
+      if (fits) best = with_tables(next, shape, layout, length, blocks * device.multiprocessors, room);
       const std::int64_t count = next.units(shape.items);
       if (layout.in_teams) break;
       if ((fits || shape.stage == Stage::layer) && 2 * count > most) break;

@@ -185,6 +185,59 @@ DANAUS_DEVICE u32 load_two(const void* columns, const ColumnPlace& at, int n, Tr
   return at.channel + 1 < at.channels ? first | device::load_global<2>(from + 1)[0] << 16 : first;
 }
 
+DANAUS_DEVICE void store_two(std::uint16_t* to, u32 word, int channel, int channels, Transfer transfer) {
+  if (transfer != Transfer::element) {
+    device::store_global<4>(to, {word});
+  } else {
+    device::store_global<2>(to, {word});
+    if (channel + 1 < channels) device::store_global<2>(to + 1, {word >> 16});
+  }
+}
+
+template <int taps>
+using Columns = float[taps][2];  // of each tap, of two channels
+
+// Of dk, and of the bias: of two channels.
+template <int taps>
+DANAUS_DEVICE void store_column_sums(const Arguments& a, int part, int channel, const Columns<taps>& lags,
+                                     const float (&all)[2]) {
+  DANAUS_UNROLL
+  for (int c = 0; c < 2; ++c) {
+    if (channel + c >= a.channels) break;
+    DANAUS_UNROLL
+    for (int m = 0; m < taps; ++m)
+      if (float* const to = sum_of(a, part, channel + c, m)) device::store_global<4>(to, {word_of(lags[m][c])});
+    device::store_global<4>(sum_of_dy(a, part, channel + c), {word_of(all[c])});
+  }
+}
+
+// Of one channel, of stage's sample i: the sum, and what its sample of `x` adds to each lag.
+template <bool correlates, int taps>
+DANAUS_DEVICE void add_products(const Columns<taps>& filter, const Columns<taps>& window, int i, int channel, float x,
+                                float& sum, Columns<taps>& lags) {
+  DANAUS_UNROLL
+  for (int m = 0; m < taps; ++m) {
+    const float u = window[(i - m + kStageSamples) % taps][channel];
+    sum = device::fma(filter[m][channel], u, sum);
+    if constexpr (correlates) lags[m][channel] = device::fma(x, u, lags[m][channel]);
+  }
+}
+
+// Samples before those from `begin` on: sample n + lead - m stands at place (n - m) % taps. Those that no other is
+// ahead of are added to `all`.
+template <Dtype T, bool correlates, int taps>
+DANAUS_DEVICE void load_window(const Arguments& a, const void* pregate, const ColumnPlace& at, int begin,
+                               Transfer transfer, Columns<taps>& window, float (&all)[2]) {
+  DANAUS_UNROLL
+  for (int m = 1; m < taps; ++m) {
+    u32 word = load_two(a.u, at, begin + a.lead - m, transfer);
+    if (pregate) word = device::mul2<T>(word, load_two(pregate, at, begin + a.lead - m, transfer));
+    window[taps - m][0] = device::lower_float<T>(word), window[taps - m][1] = device::upper_float<T>(word);
+    if (correlates && begin == 0) DANAUS_UNROLL
+    for (int c = 0; c < 2; ++c) all[c] += window[taps - m][c];
+  }
+}
+
 // [B, L, H]: a warp has a run of 64 channels, or a part of their runs; consecutive ones have what lies together.
 // `plain` is without gates and by whole pieces of 16 bytes.
 template <class P, bool plain>
@@ -230,17 +283,8 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
     };
     DANAUS_UNROLL
     for (int i = 0; i < kStages - 1; ++i) copy(begin + i * kStageSamples, i);
-    // Sample n + lead - m stands at place (n - m) % kTaps.
-    float window[kTaps][2] = {};
-    DANAUS_UNROLL
-    for (int m = 1; m < kTaps; ++m) {
-      u32 word = load_two(a.u, at, begin + a.lead - m, transfer);
-      if (pregate) word = device::mul2<T>(word, load_two(pregate, at, begin + a.lead - m, transfer));
-      window[kTaps - m][0] = device::lower_float<T>(word), window[kTaps - m][1] = device::upper_float<T>(word);
-      // The samples that no other is ahead of.
-      if (kCorrelates && begin == 0) DANAUS_UNROLL
-      for (int c = 0; c < 2; ++c) all[c] += window[kTaps - m][c];
-    }
+    Columns<kTaps> window = {};
+    load_window<T, kCorrelates, kTaps>(a, pregate, at, begin, transfer, window, all);
     auto* y = static_cast<std::uint16_t*>(a.y) + row + static_cast<long long>(begin) * a.channels + channel;
     int stage = 0;
     DANAUS_UNROLL_BY(1)
@@ -261,22 +305,12 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
         DANAUS_UNROLL
         for (int c = 0; c < 2; ++c) {
           sums[c] = bias[c];
-          DANAUS_UNROLL
-          for (int m = 0; m < kTaps; ++m) {
-            const float u = window[(i - m + kStageSamples) % kTaps][c];
-            sums[c] = device::fma(taps[m][c], u, sums[c]);
-            if constexpr (kCorrelates) lags[m][c] = device::fma(x[c], u, lags[m][c]);
-          }
+          add_products<kCorrelates, kTaps>(taps, window, i, c, x[c], sums[c], lags);
           if constexpr (kCorrelates) all[c] += newest[c];
         }
         const u32 word = finish<T>(sums[0], sums[1], !kCorrelates && beside, other);
         if (i >= left) continue;
-        if (transfer != Transfer::element) {
-          device::store_global<4>(y, {word});
-        } else {
-          device::store_global<2>(y, {word});
-          if (channel + 1 < a.channels) device::store_global<2>(y + 1, {word >> 16});
-        }
+        store_two(y, word, channel, a.channels, transfer);
       }
       device::count_fp32(2 * kStageSamples * (kCorrelates ? 2 * kTaps + 1 : kTaps));
       stage = stage + 1 == kStages ? 0 : stage + 1;
@@ -285,14 +319,7 @@ DANAUS_DEVICE void convolve_columns(const Arguments& a) {
     device::copy_async_wait<0>();
     device::sync_warp();
   }
-  if constexpr (kCorrelates) DANAUS_UNROLL
-  for (int c = 0; c < 2; ++c) {
-    if (channel + c >= a.channels) break;
-    DANAUS_UNROLL
-    for (int m = 0; m < kTaps; ++m)
-      if (float* const to = sum_of(a, part, channel + c, m)) device::store_global<4>(to, {word_of(lags[m][c])});
-    device::store_global<4>(sum_of_dy(a, part, channel + c), {word_of(all[c])});
-  }
+  if constexpr (kCorrelates) store_column_sums<kTaps>(a, part, channel, lags, all);
 }
 
 template <class P, Path path>
