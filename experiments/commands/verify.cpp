@@ -79,6 +79,14 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
 
   job.exclude({typed("--case", trials.cases), typed("--sweep", sweep)});
   if (!mask.empty() && trials.cases.empty()) fail("verify: --mask is for the cases given by --case");
+  if (!options.profile.empty()) {
+    if (trials.cases.empty()) fail("verify: --profile is for the cases given by --case");
+    if (trials.methods.empty()) trials.methods = {std::string(kPlan)};
+    if (trials.methods != std::vector<std::string>{std::string(kPlan)})
+      fail("verify: --profile is of method ", kPlan, " alone, not of ", join(trials.methods));
+    if (device || options.bits)
+      fail("verify: --profile is of the executor, ", device ? "--device" : "--bits", " of a GPU");
+  }
   job.reads("--mask", mask);
   if (!mask.empty()) mask_tokens(trials.cases, mask);
   if (trials.scale && !(std::isfinite(*trials.scale) && *trials.scale > 0))
@@ -115,15 +123,22 @@ std::vector<Method> methods_for(Job& job, std::span<const Method> methods, const
   return list;
 }
 
+// That plans of the executor are for.
+Device device_of(std::span<const Method> methods) {
+  const auto plan = std::ranges::find(methods, kPlan, &Method::name);
+  return plan == methods.end() ? Device() : plan->machine()->device();
+}
+
 // With --kernel, methods that run kernels are the default.
-void ask_for_kernel(Job& job, TrialSelection& trials) {
+void ask_for_kernel(Job& job, TrialSelection& trials, std::span<const Method> methods) {
   if (job.kernel().empty()) return;
-  const bool has_gpu = cuda_device_count() > 0;
+  const Device planned_for = device_of(methods);
+  const bool has_gpu = cuda_device_count() > 0 && planned_for.name == Device().name;
   if (trials.methods.empty()) trials.methods = {"kernel"};
   if (trials.methods.front() == "kernel" && trials.methods.size() == 1 && has_gpu) trials.methods.emplace_back(kOnGpu);
   std::vector<Case> cases;
   for (const std::string& token : trials.cases) cases.push_back(parse_case(token));
-  job.ask_for_kernel(cases, has_gpu && trials.methods.back() == kOnGpu ? cuda_device() : Device());
+  job.ask_for_kernel(cases, has_gpu && trials.methods.back() == kOnGpu ? cuda_device() : planned_for);
 }
 
 void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
@@ -142,17 +157,17 @@ void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
 }
 
 // Of cases that remove frequencies, what the kernels that verify them leave out.
-std::string masks_in_words(const std::vector<Trial>& trials) {
+std::string masks_in_words(const std::vector<Trial>& trials, const Device& device) {
   std::set<std::string> words;
   for (const Trial& trial : trials) {
     const auto* p = trial.asked.as<Convolution>();
-    if (p && !p->mask.empty() && has_kernel(*p, Device())) words.insert(planned_mask(trial.asked, Device()));
+    if (p && !p->mask.empty() && has_kernel(*p, device)) words.insert(planned_mask(trial.asked, device));
   }
   return join(std::vector(words.begin(), words.end()));
 }
 
 Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, const Recording& recording,
-                     const std::vector<std::string>& left_out, unsigned threads) {
+                     const std::vector<std::string>& left_out, const Device& device, unsigned threads) {
   std::vector<std::string> methods;
   for (const Trial& trial : trials)
     if (const std::string method(trial.method.name); std::find(methods.begin(), methods.end(), method) == methods.end())
@@ -167,7 +182,7 @@ Settings settings_of(const TrialSweep* sweep, const std::vector<Trial>& trials, 
       {"threads", std::to_string(threads)},
       {"sources", sources_in_words()}};
   for (const std::string& method : left_out) settings.emplace_back("left out", method);
-  if (const std::string masks = sweep ? "" : masks_in_words(trials); !masks.empty())
+  if (const std::string masks = sweep ? "" : masks_in_words(trials, device); !masks.empty())
     settings.emplace_back("masks", "the kernel " + masks);
   return settings;
 }
@@ -181,7 +196,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   const std::vector<Method> methods = methods_for(job, known, options.profile);
   if (std::ranges::count(options.trials.methods, kOnGpu) > 0 && cuda_device_count() == 0)
     return without_gpu(console, "verify", text("--method ", kOnGpu, " needs"));
-  ask_for_kernel(job, options.trials);
+  ask_for_kernel(job, options.trials, methods);
   const TrialSweep* const sweep = options.trials.sweep;
   const std::vector<Trial> trials = selected_trials(options.trials, methods);
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
@@ -196,7 +211,8 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
     if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
-  Settings settings = settings_of(sweep, trials, recording, left_out(options.trials, methods), threads);
+  Settings settings =
+      settings_of(sweep, trials, recording, left_out(options.trials, methods), device_of(methods), threads);
   if (!options.profile.empty()) settings.emplace_back("profile", options.profile);
   if (!job.kernel().empty()) settings.emplace_back("kernel", job.kernel() + ", asked for by name");
   job.configure(std::move(settings));

@@ -38,16 +38,16 @@ struct GatesFromMemory {
   }
 };
 
-// As scaled::samples_of(), but of f16 with a factor too, where there `is_scaled`.
-template <Dtype T, bool is_scaled>
+// As scaled::samples_of(). Of f16 results are times the factor of the channel's spectrum too, if it has one.
+template <Dtype T, bool has_factor>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor) {
-  if constexpr (T == Dtype::bf16 || !is_scaled) return scaled::samples_of<T>(results, factor);
+  if constexpr (T == Dtype::bf16 || !has_factor) return scaled::samples_of<T>(results, factor);
   device::count_fp32(2);
   return device::pack2<T>(device::lower_float(results) * factor, device::upper_float(results) * factor);
 }
-template <Dtype T, bool is_scaled>
+template <Dtype T, bool has_factor>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor, u32 gate) {
-  if constexpr (T == Dtype::bf16 || !is_scaled) return scaled::samples_of<T>(results, factor, gate);
+  if constexpr (T == Dtype::bf16 || !has_factor) return scaled::samples_of<T>(results, factor, gate);
   device::count_fp32(4);
   return device::pack2<T>(device::lower_float(results) * factor * device::lower_float<T>(gate),
                           device::upper_float(results) * factor * device::upper_float<T>(gate));
@@ -56,7 +56,7 @@ DANAUS_DEVICE u32 gradient_of(u32 results, float factor, u32 gate) {
 // Stores those of an item that are wanted, for the whole worker. The convolution of w u stands in slabs at
 // result_at(slab, row), that of v dy so many bytes behind it; what is there is to be multiplied by its factor, where
 // samples are scaled. gate(which, chunk) are the samples that it is to be multiplied by.
-template <bool is_scaled, class Shape, class Worker, Path path, class ResultAt, class Gates>
+template <bool has_factor, class Shape, class Worker, Path path, class ResultAt, class Gates>
 DANAUS_DEVICE void store_gradients_of_item(const CorrelationArguments& a, const Item& item, const float (&factors)[2],
                                            ResultAt result_at, int behind, const Gates& gate) {
   constexpr auto layout = Shape::layout;
@@ -104,7 +104,7 @@ DANAUS_DEVICE void store_gradients_of_item(const CorrelationArguments& a, const 
     const auto store_gated = [&](void* to, const RowStrides& strides, const Chunks& results, float factor,
                                  const Chunks& gates) {
       store(to, strides, results,
-            [&](u32 word, int i, int m) { return gradient_of<layout.dtype, is_scaled>(word, factor, gates[i][m]); });
+            [&](u32 word, int i, int m) { return gradient_of<layout.dtype, has_factor>(word, factor, gates[i][m]); });
     };
     Chunks results, gates, others;
     if (a.rows.pregate) {
@@ -114,7 +114,7 @@ DANAUS_DEVICE void store_gradients_of_item(const CorrelationArguments& a, const 
     } else {
       load_results(1, results);
       store(a.rows.y, a.rows.y_strides, results,
-            [&](u32 word, int, int) { return gradient_of<layout.dtype, is_scaled>(word, factors[1]); });
+            [&](u32 word, int, int) { return gradient_of<layout.dtype, has_factor>(word, factors[1]); });
     }
     if (a.rows.postgate) {
       load(GateOfRows::dy, gates), load_results(0, results);

@@ -130,32 +130,32 @@ void RescaledItems::launch(const ConvolutionArguments& of, int channels, std::sp
     a.correlation = stages_of(correlation_size_);
     touch("dk", a.dk, 4 * channels * filter_length_, true);
   }
-  const auto launch = [&](std::int64_t blocks, bool computes) {
+  const auto add = [&](rescaled::Task task, std::int64_t blocks) {
+    a.task = task;
+    const bool looks = task == rescaled::Task::look;
     Launch launch =
         make_launch(machine, description_, kernel(), Path::threads, blocks, layout_.threads, layout_.shared_bytes);
     for (Region region : regions) {
-      region.written &= computes;
+      region.written &= !looks;
       launch.touches(region);
     }
-    if (a.found) launch.touches({"found", a.found, 4 * a.looking, !computes, false});
-    if (computes) launch.touches({"points", a.points, blocks * block_bytes(), true, false});
+    if (a.found) launch.touches({"found", a.found, 4 * a.looking, looks, false});
+    if (!looks) launch.touches({"points", a.points, blocks * block_bytes(), true, false});
     launch.give(a);
     to(launch);
   };
+  const bool reads_taps = taps && layout_.dtype == Dtype::f16;  // by all blocks that look; channels and items by fewer
   const std::int64_t items = std::int64_t{a.channels} * (taps ? 1 : a.items_of_channel);
   const std::int64_t most = std::min(concurrent_, items);
   const std::int64_t blocks = std::min((bytes - kFoundBytes) / block_bytes(), most);
+  const std::int64_t looking = std::min(reads_taps ? concurrent_ : most, kMostLooking);
   std::int64_t looked_at = (a.convolutions + (taps ? 2 : 0)) * energy_bytes(channels, of.batch);
-  if (taps) looked_at += 4 * channels * filter_length_;
+  if (reads_taps) looked_at += 4 * channels * filter_length_;
   a.points = reinterpret_cast<float*>(static_cast<std::byte*>(memory) + kFoundBytes);
-  if (blocks < most && looked_at > blocks * kMostLookedAt) {
-    a.found = static_cast<std::uint32_t*>(memory);
-    a.looking = static_cast<int>(std::min(concurrent_, kMostLooking));
-    a.looks = true;
-    launch(a.looking, false);
-    a.looks = false;
-  }
-  launch(blocks, true);
+  if (blocks >= looking || looked_at <= blocks * kMostLookedAt) return add(rescaled::Task::look_and_compute, blocks);
+  a.found = static_cast<std::uint32_t*>(memory), a.looking = static_cast<int>(looking);
+  add(rescaled::Task::look, looking);
+  add(rescaled::Task::compute, blocks);
 }
 
 }  // namespace danaus

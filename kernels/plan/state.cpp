@@ -218,13 +218,13 @@ class FewSamples final : public Step {
 
 }  // namespace
 
-// The number of parts that takes least, in samples of a row times rounds of blocks: of the convolution, of the ends,
-// and what the states that pass through memory take.
 int ends_chunk(const StateSpace& p, const Device& device) {
   const StateParts parts = state_parts(p, device);
   return parts.count > 1 ? choose_ends(p, device, parts).layout().tuning.chunk : 1;
 }
 
+// The number of parts that takes least, in samples of a row times rounds of blocks: of the convolution, of the ends,
+// and what the states that pass through memory take.
 StateParts state_parts(const StateSpace& p, const Device& device) {
   if (is_step(p)) return {1, p.length};
   const state::Layout layout = state::choose(p, device, state::Work::convolve).layout();

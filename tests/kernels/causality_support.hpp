@@ -346,10 +346,8 @@ inline constexpr double kSmall = 0x1p-10;
 template <class Next>
 void expect_causal_decoding(const std::shared_ptr<const Machine>& machine, Next next) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l150_k40_b3_h2");
-  int roundings = 0;
   const auto execute = [&](const Values& values) {
     Decoding decoding(p, machine);
-    roundings = decoding.roundings();
     const std::vector<double>&u = values.at("u"), &k = values.at("k");
     decoding.set_filter(std::vector<float>(k.begin(), k.end()));
     decoding.prefill(nullptr, nullptr, 0);
@@ -364,7 +362,8 @@ void expect_causal_decoding(const std::shared_ptr<const Machine>& machine, Next 
     return Values{{"y", y}};
   };
   // NaN stays in the tiles that a position adds to, which may be longer than the filter.
-  const Properties properties(p, {Kept::bits, Spread::reach, 150}, "decoding", roundings, execute);
+  const Properties properties(p, {Kept::bits, Spread::reach, 150}, "decoding", Decoding(p, machine).roundings(),
+                              execute);
   properties.expect({.first = 50});
   properties.expect({.row = 1, .channel = 1});
   for (double value : {NAN, INFINITY})

@@ -253,8 +253,8 @@ INSTANTIATE_TEST_SUITE_P(Of, LongRows,
                          [](const auto& info) { return std::string(info.param); });
 
 // Gradients by one kernel, and each by a launch of its own: by chains and exchanges, and by outer passes.
-class GradientRows : public testing::TestWithParam<std::string> {
- protected:
+class GradientRows : public testing::TestWithParam<const char*> {
+ public:
   // Rows of u and dy are multiplied by powers of ten, row by row.
   static Verdict judged(const Case& asked, std::initializer_list<int> of_u, std::initializer_list<int> of_dy,
                         double spoiled = 0, const ExecutorOptions& options = few_blocks()) {
@@ -300,19 +300,27 @@ TEST_P(GradientRowsOfOuterPasses, KeepTheirOwnBound) {
   expect_right(judged(asked, {-5, -5}, {-4, -4}), "quiet");
 }
 
-// All blocks of a device look at channels where memory has room for few that compute.
-TEST_P(GradientRowsOfOuterPasses, AreLookedAtByAllBlocks) {
-  const Case asked = parse_case(text(GetParam().substr(0, GetParam().find("_k300")), "_b2_h4"));
-  ExecutorOptions options;
-  options.blocks = 4;
-  std::vector<std::int64_t> blocks;
-  options.observer = [&](const Launch& launch, const host::Counters&) {
-    if (launch.kernel.family == "rescaled") blocks.push_back(launch.blocks);
-  };
-  expect_right(judged(asked, {0, -3}, {0, 3}, 0, options), "crossed");
-  ASSERT_EQ(blocks.size(), 3u) << "du's, and two of dk";
-  EXPECT_EQ(blocks[1], 4);
-  EXPECT_LT(blocks[2], 4);
+// All blocks of a device look at channels where memory has room for few that compute: at the energies of their rows,
+// and at all taps, one of which may have overflowed.
+TEST(GradientRowsOfManyChannels, AreLookedAtByAllBlocks) {
+  for (const auto& [powers, broken] : {std::pair(3, -1), {0, 0}, {0, 4 * 49152 - 1}}) {
+    ExecutorOptions options;
+    options.blocks = 7;
+    std::vector<std::int64_t> blocks;
+    options.observer = [&](const Launch& launch, const host::Counters&) {
+      if (launch.kernel.family == "rescaled") blocks.push_back(launch.blocks);
+      const auto dk = std::ranges::find_if(launch.regions,
+                                           [](const Region& r) { return r.name && std::string_view(r.name) == "dk"; });
+      if (launch.kernel.family == "taps" && dk != launch.regions.end() && broken >= 0)
+        static_cast<float*>(const_cast<void*>(dk->data))[broken] = INFINITY;
+    };
+    GradientRows::expect_right(GradientRows::judged(parse_case("fftconvgrad_f16_circular_l49152_b2_h4"), {0, -powers},
+                                                    {0, powers}, 0, options),
+                               text("powers of ", powers, ", tap ", broken));
+    ASSERT_EQ(blocks.size(), 3u) << "du's, and two of dk";
+    EXPECT_EQ(blocks[1], 7);
+    EXPECT_LT(blocks[2], 4);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, GradientRowsOfOuterPasses,

@@ -163,7 +163,7 @@ class CorrelatedChannels {
   // Taps of the block's channels. Blocks that only look have their share of all.
   DANAUS_DEVICE Share<long long> own_taps() const {
     const long long whole = a_.taps_aligned ? 4 : 1;
-    if (a_.looks) {
+    if (a_.task == Task::look) {
       const Share<long long> share = share_of_block(a_.channels * a_.filter_length / whole);
       return {whole * share.first, whole * share.end};
     }

@@ -165,15 +165,16 @@ class ConvolvedItems {
   const int thread_;
 };
 
-// Of those of this lane.
+// Of what this lane looks at.
 template <class P>
-DANAUS_DEVICE bool any_doubtful(const Arguments& a) {
+DANAUS_DEVICE bool finds_any(const Arguments& a) {
   bool any = false;
   DANAUS_UNROLL_BY(1)
   for (int i = 0; i < a.convolutions; ++i) any |= ConvolvedItems<P>(a, a.rows[i]).any_doubtful();
   if constexpr (P::layout.key.gradients) any |= CorrelatedChannels<P>(a).any_doubtful();
   return any;
 }
+// By the launch before.
 DANAUS_DEVICE bool any_found(const Arguments& a) {
   bool any = false;
   take_loads<16>(
@@ -186,13 +187,10 @@ template <class P, Path path>
 DANAUS_DEVICE void run(const Arguments& a) {
   device::let_next_grid_begin();
   device::wait_for_previous_grid();
-  if (a.found && !a.looks) {
-    if (!any_found(a)) return;
-  } else {
-    const bool any = any_of_block<P>(any_doubtful<P>(a));
-    if (a.looks && device::thread_index() == 0) device::store_global<4>(a.found + device::block_index(), {any});
-    if (a.looks || !any) return;
-  }
+  const bool any = a.task == Task::compute ? any_found(a) : any_of_block<P>(finds_any<P>(a));
+  if (a.task == Task::look && device::thread_index() == 0)
+    device::store_global<4>(a.found + device::block_index(), {any});
+  if (a.task == Task::look || !any) return;
   DANAUS_UNROLL_BY(1)
   for (int i = 0; i < a.convolutions; ++i) ConvolvedItems<P>(a, a.rows[i]).run();
   if constexpr (P::layout.key.gradients) CorrelatedChannels<P>(a).run();

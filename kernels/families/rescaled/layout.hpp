@@ -39,6 +39,9 @@ struct Stages {
   int size, count, radices[12];
 };
 
+// What a launch does: all, or where few blocks have room to compute, half of it each.
+enum class Task { look_and_compute, look, compute };
+
 // Rows [B, H, L] of a convolution, each array with its strides, or what is correlated. `energies` [H, items, units, 2]
 // are of u times the pregate, by item, unit and row of an item; NaN where the results of a unit are not finite.
 struct RowArrays {
@@ -66,10 +69,9 @@ struct Arguments {
   int channels, items_of_channel, units;
   float* points;  // of each block `block_points` complex numbers
   long long block_points;
-  // [blocks that look]: whether one of them found anything. Null where blocks look for themselves.
-  std::uint32_t* found;
-  int looking;  // how many of these there are
-  bool looks;   // what this launch does; else it computes
+  Task task;
+  std::uint32_t* found;  // [looking]: whether a block of the launch that looks found anything
+  int looking;           // how many of these blocks there are
 
   // Of kernels of gradients: u, dy, and dk [H, K] of them, through transforms of at least 2 L points.
   RowArrays correlated[2];

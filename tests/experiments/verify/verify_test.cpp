@@ -111,6 +111,18 @@ TEST(Verify, LaunchesMayBeThoseOfAnotherDevice) {
   EXPECT_EQ(row.at("device").at("name"), "executor (A100-40GB)");
   EXPECT_EQ(row.at("device").at("multiprocessors"), 108);
   EXPECT_EQ(violation("verify", row).value_or(""), "");
+  const std::string cluster = choose(parse_convolution("fftconv_f16_circular_l65536_b2_h1"), Device()).name;
+  const Ran refused =
+      run({"verify", "--case", "fftconv_f16_circular_l65536_b2_h1", "--profile", "A100-40GB", "--kernel", cluster});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr(cluster));
+  for (const std::vector<std::string>& others :
+       {std::vector<std::string>{"--method", "fftw"}, {"--device", "0"}, {"--bits"}}) {
+    std::vector<std::string> words = {"verify", "--case", kGated, "--profile", "H100"};
+    words.insert(words.end(), others.begin(), others.end());
+    EXPECT_THAT(run(words).err, HasSubstr("verify: --profile is of"));
+  }
+  EXPECT_THAT(run({"verify", "--profile", "H100"}).err, HasSubstr("--profile is for the cases given by --case"));
 }
 
 TEST(Verify, TheMatrixHasEachRowOnceAndEveryKernelOfTheExecutorsDevice) {
