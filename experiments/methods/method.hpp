@@ -39,7 +39,7 @@ struct Method {
   bool is_timed() const { return by; }
 };
 
-inline constexpr std::int64_t kWholeBlocks = 8192;  // of a launch that is executed whole; else the blocks that differ
+inline constexpr std::int64_t kWholeBlocks = 8192;   // of a launch that is executed whole; else the blocks that differ
 inline constexpr std::string_view kPlan = "kernel";  // to bench on a GPU, to verify on the executor
 inline constexpr std::string_view kCopy = "copy";
 inline constexpr std::string_view kOnGpu = "gpu";  // verifies; needs a GPU, and computes no case without

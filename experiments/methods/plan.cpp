@@ -10,9 +10,7 @@
 namespace danaus {
 namespace {
 
-std::shared_ptr<const Machine> executor() {
-  return executor_machine({.whole_blocks = kWholeBlocks});
-}
+std::shared_ptr<const Machine> executor() { return executor_machine({.whole_blocks = kWholeBlocks}); }
 
 Case itself(const Method&, const Case& asked, const Device& device) {
   require_kernel(asked, device);

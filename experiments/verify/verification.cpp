@@ -129,7 +129,9 @@ Json verified(const Trial& trial, const Recording& recording) {
   const auto judge = judge_of(trial.asked);
   const auto expected = expected_of(trial.asked, *judge, values, done.outputs, of_fftw, options.known);
   if (!expected) return {{"verify", without_truth()}};
-  const std::vector<OutputTerms> terms = judge->terms(values, promise);
+  std::vector<OutputTerms> terms = judge->terms(values, promise);
+  if (trial.method.in_double)  // nothing is rounded to the case's type
+    for (OutputTerms& of : terms) of.dtype = Dtype::f64, of.floor = 0;
   const Verdict verdict = verdict_on(*judge, values, done.outputs, *expected, terms, options);
   Json fields = {{"verify", verdict_row(verdict, expected->by)}};
   if (!convolution) {

@@ -33,8 +33,23 @@ def speed(committed):
             lines += ["", f"{mode.capitalize()}:", "", *table(COLUMNS, filter(None, found))]
     gains = gains_of(kernels, rows.rows, peers)
     if gains:
-        lines += ["", f"Against the fastest of all other ways that were timed, {gain_words(gains)}."]
+        names = {peer.name.split()[0].replace("torch", "torch.fft") for peer in peers.all} | {"cuFFT"}
+        others = sorted(names, key=str.lower)
+        words = (f"Against the fastest of all other ways that were timed, {gain_words(gains)}. The others are "
+                 f"{', '.join(others[:-1])} and {others[-1]}.")
+        lines += ["", *textwrap.wrap(" ".join([words, *errors(kernels, peers)]), 120)]
     return "\n".join(lines)
+
+
+def errors(kernels, peers, mode="causal", n=1024):
+    """A sentence about the relative error of y of one case; none where one of the three is not known."""
+    fields = ((row, case_fields(row["case"])) for row in kernels)
+    own = next((row for row, asked in fields if asked["l"] == n and is_main(asked, mode)), None)
+    torch, flash = (peers.whole(name, mode, False, n) for name in (TORCH, FLASH))
+    if not (own and torch and flash and torch.rel_l2 and flash.rel_l2):
+        return []
+    return [f"The relative error of y at {mode} {length(n)} is {own['verify']['rel_l2']:.1e}; FlashFFTConv's is "
+            f"{flash.rel_l2:.1e}, and that of torch.fft, which computes in fp32, {torch.rel_l2:.1e}."]
 
 
 def caption(kernels, peers):

@@ -93,7 +93,7 @@ class Pages(unittest.TestCase):
         share, = number("reference/bounds.hpp", r"kUsualShare = ([\d.]+);")
         self.assertIn(f"more than {share} of its bound on Gaussian data", measuring)
         gain, = number("reference/bounds.cpp", r"std::min\(bound_l2, ([\d.]+) \+")
-        self.assertIn(f"| {100 * float(gain):g} % and the noise", measuring)
+        self.assertIn(f"| {100 * float(gain):g} % plus the noise", measuring)
         plans, = number("python/danaus/_tensors.py", r"MOST_PLANS = (\d+)")
         self.assertRegex((ROOT / "docs/python.md").read_text(encoding="utf-8"), rf"The {plans}\s+plans that were used")
         limits = (ROOT / "docs/limits.md").read_text(encoding="utf-8")

@@ -150,6 +150,23 @@ TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {
 }
 
 // Where rounding noise alone may reach 1.5 %: the gain tells.
+// In a case of 16 bits, whose smallest numbers are coarse.
+TEST(Verify, AnErrorOfAMillionthOfAPercentFailsInDouble) {
+  const auto off = [](const Convolution& problem, const Inputs& inputs) {
+    std::vector<double> y = right(problem, inputs);
+    for (double& value : y) value *= 1 + 1e-8;
+    return y;
+  };
+  const auto bound_of_double = [](const Convolution& p) {
+    return bound_l2(Dtype::f64, static_cast<int>(p.factors.size()));
+  };
+  for (const auto& [compute, code] : {std::pair(+off, 1), {&right, 0}}) {
+    Method in_double = method("double", compute);
+    in_double.bound = bound_of_double, in_double.in_double = true;
+    EXPECT_EQ(verify_with(std::array{in_double}, {"--case", kGated}).code, code);
+  }
+}
+
 TEST(Verify, AScaleErrorOfOnePercentFailsInBf16) {
   const auto rounded_and_off = [](const Convolution& problem, const Inputs& inputs) {
     std::vector<double> y = convolve_rounded(problem, inputs);
