@@ -114,10 +114,11 @@ def fit(rows, start, weights=None):
 def fitted(work, measured_us, weights, start):
     """By Levenberg and Marquardt's steps, within LEAST and MOST. `weights`: of each row, 0 where it is not seen."""
     begin = np.clip(astuple(start), LEAST, MOST)
-    span, weights = MOST - LEAST, weights / weights.sum()
+    seen_rows = weights > 0  # others are in no sum, not even as zeros: the order of sums would depend on them
+    span, weights = MOST - LEAST, weights[seen_rows] / weights.sum()
 
     def errors(numbers):
-        return np.log(work.total_us(Concurrency(*numbers)) / measured_us)
+        return np.log(work.total_us(Concurrency(*numbers))[seen_rows] / measured_us[seen_rows])
 
     def cost(numbers, found):
         return (weights * 2 * ROBUST ** 2 * (np.sqrt(1 + (found / ROBUST) ** 2) - 1)).sum() + (
