@@ -11,7 +11,6 @@
 #include "experiments/random/random_case.hpp"
 #include "experiments/record/check.hpp"
 #include "experiments/verify/bits.hpp"
-#include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "reference/spelling.hpp"
 
@@ -123,10 +122,8 @@ int run_random(std::span<const std::string> words, Console& console) {
   if (!read_options(job, words, options)) return kExitOk;
   if (options.device && cuda_device_count() == 0) return without_gpu(console, "random");
   const auto executor = [&] {
-    Device device = imitation(job.profile(options.profile.empty() ? "H200" : options.profile));
-    device.name = text("executor (", device.name, ')');
-    return executor_machine(
-        {.device = device, .whole_blocks = options.whole.value_or(most_whole_blocks(options.operation))});
+    return executor_like(imitation(job.profile(options.profile.empty() ? "H200" : options.profile)),
+                         options.whole.value_or(most_whole_blocks(options.operation)));
   };
   const std::shared_ptr<const Machine> machine = options.device ? cuda_machine(*options.device) : executor();
   const std::shared_ptr<const Machine> held_to = options.bits ? executor_like(machine->device()) : nullptr;

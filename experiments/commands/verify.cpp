@@ -17,7 +17,6 @@
 #include "experiments/verify/selection.hpp"
 #include "experiments/verify/verdicts.hpp"
 #include "experiments/verify/verification.hpp"
-#include "kernels/cpu/machine.hpp"
 #include "kernels/cuda/machine.hpp"
 #include "kernels/plan/choice.hpp"
 #include "reference/spelling.hpp"
@@ -111,34 +110,32 @@ bool read_options(Job& job, std::span<const std::string> words, std::span<const 
   return true;
 }
 
-// With the launches of another device.
+// The same methods, with the launches of another device where a profile names one.
 std::vector<Method> methods_for(Job& job, std::span<const Method> methods, const std::string& profile) {
   std::vector<Method> list(methods.begin(), methods.end());
   if (profile.empty()) return list;
-  Device device = imitation(job.profile(profile));
-  device.name = text("executor (", device.name, ')');
-  const auto machine = executor_machine({.device = device, .whole_blocks = kWholeBlocks});
+  const auto machine = executor_like(imitation(job.profile(profile)), kWholeBlocks);
   for (Method& method : list)
     if (method.name == kPlan) method.machine = [machine] { return machine; }, method.profile = profile;
   return list;
 }
 
-// That plans of the executor are for.
+// The device that plans of the executor are for.
 Device device_of(std::span<const Method> methods) {
   const auto plan = std::ranges::find(methods, kPlan, &Method::name);
   return plan == methods.end() ? Device() : plan->machine()->device();
 }
 
 // With --kernel, methods that run kernels are the default.
-void ask_for_kernel(Job& job, TrialSelection& trials, std::span<const Method> methods) {
+void ask_for_kernel(Job& job, Options& options, const Device& device) {
   if (job.kernel().empty()) return;
-  const Device planned_for = device_of(methods);
-  const bool has_gpu = cuda_device_count() > 0 && planned_for.name == Device().name;
+  TrialSelection& trials = options.trials;
+  const bool has_gpu = cuda_device_count() > 0 && options.profile.empty();
   if (trials.methods.empty()) trials.methods = {"kernel"};
   if (trials.methods.front() == "kernel" && trials.methods.size() == 1 && has_gpu) trials.methods.emplace_back(kOnGpu);
   std::vector<Case> cases;
   for (const std::string& token : trials.cases) cases.push_back(parse_case(token));
-  job.ask_for_kernel(cases, has_gpu && trials.methods.back() == kOnGpu ? cuda_device() : planned_for);
+  job.ask_for_kernel(cases, has_gpu && trials.methods.back() == kOnGpu ? cuda_device() : device);
 }
 
 void require_memory_for(const std::vector<Trial>& trials, unsigned threads) {
@@ -196,7 +193,8 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
   const std::vector<Method> methods = methods_for(job, known, options.profile);
   if (std::ranges::count(options.trials.methods, kOnGpu) > 0 && cuda_device_count() == 0)
     return without_gpu(console, "verify", text("--method ", kOnGpu, " needs"));
-  ask_for_kernel(job, options.trials, methods);
+  const Device device = device_of(methods);
+  ask_for_kernel(job, options, device);
   const TrialSweep* const sweep = options.trials.sweep;
   const std::vector<Trial> trials = selected_trials(options.trials, methods);
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
@@ -211,8 +209,7 @@ int verify(std::span<const std::string> words, Console& console, std::span<const
     if (!job.kernel().empty()) asked.back()["asked_kernel"] = job.kernel();
     longest_token = std::max(longest_token, trial.asked.token().size());
   }
-  Settings settings =
-      settings_of(sweep, trials, recording, left_out(options.trials, methods), device_of(methods), threads);
+  Settings settings = settings_of(sweep, trials, recording, left_out(options.trials, methods), device, threads);
   if (!options.profile.empty()) settings.emplace_back("profile", options.profile);
   if (!job.kernel().empty()) settings.emplace_back("kernel", job.kernel() + ", asked for by name");
   job.configure(std::move(settings));

@@ -96,9 +96,8 @@ Json number_of(double value) { return std::isfinite(value) ? Json(value) : Json(
 
 }  // namespace
 
-std::shared_ptr<const Machine> executor_like(const Device& device) {
-  ExecutorOptions options;
-  options.device = device;
+std::shared_ptr<const Machine> executor_like(const Device& device, std::int64_t whole_blocks) {
+  ExecutorOptions options{.device = device, .whole_blocks = whole_blocks};
   options.device.name = "executor (" + device.name + ")";
   return executor_machine(options);
 }

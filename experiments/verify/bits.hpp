@@ -1,6 +1,7 @@
 // Whether a GPU's outputs are the executor's in every bit, and if not, where they part.
 #pragma once
 
+#include <limits>
 #include <memory>
 
 #include "experiments/cli/environment.hpp"
@@ -11,8 +12,9 @@
 
 namespace danaus {
 
-// The executor with the launches of a device's plans.
-std::shared_ptr<const Machine> executor_like(const Device& device);
+// The executor with the launches of a device's plans. Launches of at most `whole_blocks` blocks are executed whole.
+std::shared_ptr<const Machine> executor_like(const Device& device,
+                                             std::int64_t whole_blocks = std::numeric_limits<std::int64_t>::max());
 
 // Fields of a row: "status" (same, different), "numbers", and where some differ "differing", "first": output, row,
 // sample, "on_device", "on_executor" and "ulps" between them, and "launch", the first one that left other bits.

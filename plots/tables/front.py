@@ -26,7 +26,7 @@ def speed(committed):
         return ""
     peers, lines = Peers(committed), [caption(kernels, (committed / FILE).read_text(encoding="utf-8"))]
     for mode in ("causal", "circular"):
-        own = {case_fields(row["case"])["l"]: row for row in kernels if is_main(case_fields(row["case"]), mode)}
+        own = mains(kernels, mode)
         found = [line(n, own[n], *(peers.whole(name, mode, False, n) for name in (TORCH, FLASH)))
                  for n in LENGTHS if n in own]
         if any(found):
@@ -41,10 +41,14 @@ def speed(committed):
     return "\n".join(lines)
 
 
+def mains(kernels, mode):
+    """Rows of the main cases of a mode, by length."""
+    return {case_fields(row["case"])["l"]: row for row in kernels if is_main(case_fields(row["case"]), mode)}
+
+
 def errors(kernels, peers, mode="causal", n=1024):
     """A sentence about the relative error of y of one case; none where one of the three is not known."""
-    fields = ((row, case_fields(row["case"])) for row in kernels)
-    own = next((row for row, asked in fields if asked["l"] == n and is_main(asked, mode)), None)
+    own = mains(kernels, mode).get(n)
     torch, flash = (peers.whole(name, mode, False, n) for name in (TORCH, FLASH))
     if not (own and torch and flash and torch.rel_l2 and flash.rel_l2):
         return []
