@@ -11,8 +11,8 @@ namespace danaus::inline DANAUS_BACKEND {
 template <class P>
 inline constexpr bool has_energies = P::layout.pair || P::layout.dtype == Dtype::f16;
 
-// Of samples re, and of pairs im, that were divided by `factor`. Tiles are words of any number. To be called where no
-// branch is: products of matrices then run beside those of the transform.
+// The energies of a unit: re has the samples, im those of a pair's second row, all divided by `factor`. A caller has
+// no branch around it, so that its products of matrices run beside those of the transform.
 template <class P, class Tiles>
 DANAUS_DEVICE range::Energies unit_energies(const Tiles (&re)[P::layout.radix], const Tiles (&im)[P::layout.radix],
                                             float factor) {

@@ -38,7 +38,7 @@ struct GatesFromMemory {
   }
 };
 
-// As scaled::samples_of(). Of f16 results are times the factor of the channel's spectrum too, if it has one.
+// As scaled::samples_of(). In f16, `has_factor` multiplies results by the factor of the channel's spectrum.
 template <Dtype T, bool has_factor>
 DANAUS_DEVICE u32 gradient_of(u32 results, float factor) {
   if constexpr (T == Dtype::bf16 || !has_factor) return scaled::samples_of<T>(results, factor);
@@ -123,8 +123,8 @@ DANAUS_DEVICE void store_gradients_of_item(const CorrelationArguments& a, const 
   }
 }
 
-// The same, which asks once for the item whether there are factors: of f16 most filters have none, and where work is
-// counted they are 0.
+// The same. Asks once for each item whether it has factors: in f16 most filters have none. Where work is counted, they
+// are 0.
 template <class Shape, class Worker, Path path, class ResultAt, class Gates>
 DANAUS_DEVICE void store_gradients(const CorrelationArguments& a, const Item& item, const float (&factors)[2],
                                    ResultAt result_at, int behind, const Gates& gate) {

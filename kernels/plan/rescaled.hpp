@@ -1,4 +1,4 @@
-// What kernels in f16 may be wrong about, once more (families/rescaled): the last one or two launches of a step.
+// The last one or two launches of a step. They compute again what kernels in f16 may have wrong (families/rescaled).
 #pragma once
 
 #include <array>

@@ -55,8 +55,8 @@ int shares(const layer::Layout& layout, const Cut& cut, std::int64_t items, cons
   return 1;
 }
 
-// Tables that a block would read more than once are in shared memory too, as far as there is room; of a layer in one
-// launch always.
+// Adds tables to shared memory, as far as there is room: those that a block would read more than once, and all of a
+// layer in one launch.
 template <class Room>
 Cut with_tables(Cut of, const Shape& shape, const layer::Layout& layout, int length, int blocks, const Room& room) {
   of.blocks = blocks;

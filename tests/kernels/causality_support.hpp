@@ -341,8 +341,8 @@ inline std::optional<Change> largest_behind(const Case& asked) {
 }
 inline constexpr double kSmall = 0x1p-10;
 
-// By decoding, on a machine. What was given out before a sample is known cannot depend on it; rows and channels do not
-// either. next(decoding, type, samples of all rows) gives theirs of y.
+// Decodes sample by sample on a machine. No y may depend on a later sample, or on another row or channel. The function
+// `next` takes one sample of each row and returns one of y.
 template <class Next>
 void expect_causal_decoding(const std::shared_ptr<const Machine>& machine, Next next) {
   const Convolution p = parse_convolution("fftconv_f16_causal_l150_k40_b3_h2");

@@ -300,8 +300,8 @@ TEST_P(GradientRowsOfOuterPasses, KeepTheirOwnBound) {
   expect_right(judged(asked, {-5, -5}, {-4, -4}), "quiet");
 }
 
-// All blocks of a device look at channels where memory has room for few that compute: at the energies of their rows,
-// and at all taps, one of which may have overflowed.
+// Memory has room for few blocks that compute, so all blocks look first. They see uneven rows, and a tap that
+// overflowed.
 TEST(GradientRowsOfManyChannels, AreLookedAtByAllBlocks) {
   for (const auto& [powers, broken] : {std::pair(3, -1), {0, 0}, {0, 4 * 49152 - 1}}) {
     ExecutorOptions options;

@@ -197,7 +197,7 @@ DANAUS_DEVICE void store_two(std::uint16_t* to, u32 word, int channel, int chann
 template <int taps>
 using Columns = float[taps][2];  // of each tap, of two channels
 
-// Of dk, and of the bias: of two channels.
+// Stores the sums of dk and of the bias's gradient of two channels.
 template <int taps>
 DANAUS_DEVICE void store_column_sums(const Arguments& a, int part, int channel, const Columns<taps>& lags,
                                      const float (&all)[2]) {
@@ -211,7 +211,7 @@ DANAUS_DEVICE void store_column_sums(const Arguments& a, int part, int channel, 
   }
 }
 
-// Of one channel, of stage's sample i: the sum, and what its sample of `x` adds to each lag.
+// Adds to one channel's sum the products of all taps at the stage's sample i, and to each lag that sample times `x`.
 template <bool correlates, int taps>
 DANAUS_DEVICE void add_products(const Columns<taps>& filter, const Columns<taps>& window, int i, int channel, float x,
                                 float& sum, Columns<taps>& lags) {
@@ -223,8 +223,8 @@ DANAUS_DEVICE void add_products(const Columns<taps>& filter, const Columns<taps>
   }
 }
 
-// Samples before those from `begin` on: sample n + lead - m stands at place (n - m) % taps. Those that no other is
-// ahead of are added to `all`.
+// Loads the samples before `begin`: sample n + lead - m stands at place (n - m) % taps. At the row's start they count
+// for the bias too, so they are added to `all`.
 template <Dtype T, bool correlates, int taps>
 DANAUS_DEVICE void load_window(const Arguments& a, const void* pregate, const ColumnPlace& at, int begin,
                                Transfer transfer, Columns<taps>& window, float (&all)[2]) {

@@ -6,8 +6,8 @@
 // range      The fast kernels leave the energy of each row in each unit of an item, or NaN where results are not
 //            finite. An item is doubtful if its energies are uneven or out of range. Exact sums then decide
 // memory     The points of a block are in global memory and stay in L2: made for few items, not for speed
-// launches   one, whose blocks look and compute; or where there is room for the points of few blocks only, one of many
-//            blocks that look, then one of these few
+// launches   One launch looks and computes. If memory has room for few blocks, a launch of many blocks looks first, and
+//            these few compute
 // error      that of fp32 for rows of one loudness, and the rounding of the spectrum
 // reference  reference/convolution/convolve.hpp, gradient.hpp   test   tests/kernels/rows_test.cpp
 #pragma once
@@ -165,7 +165,7 @@ class ConvolvedItems {
   const int thread_;
 };
 
-// Of what this lane looks at.
+// Whether this lane finds a doubtful item or channel among those that it looks at.
 template <class P>
 DANAUS_DEVICE bool finds_any(const Arguments& a) {
   bool any = false;
@@ -174,7 +174,7 @@ DANAUS_DEVICE bool finds_any(const Arguments& a) {
   if constexpr (P::layout.key.gradients) any |= CorrelatedChannels<P>(a).any_doubtful();
   return any;
 }
-// By the launch before.
+// Whether the launch before found any.
 DANAUS_DEVICE bool any_found(const Arguments& a) {
   bool any = false;
   take_loads<16>(

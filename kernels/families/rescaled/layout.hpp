@@ -39,7 +39,7 @@ struct Stages {
   int size, count, radices[12];
 };
 
-// What a launch does: all, or where few blocks have room to compute, half of it each.
+// What a launch does. Where few blocks have room to compute, looking is a launch of its own.
 enum class Task { look_and_compute, look, compute };
 
 // Rows [B, H, L] of a convolution, each array with its strides, or what is correlated. `energies` [H, items, units, 2]

@@ -96,7 +96,7 @@ TEST(Verify, TheKernelsOfAGpuAreAMethodOfTheirOwn) {
   EXPECT_EQ(row.at("device").at("name"), cuda_device().name);
 }
 
-// What another device would launch: an A100 has no clusters.
+// A plan for an A100 has other kernels, since it has no clusters.
 TEST(Verify, LaunchesMayBeThoseOfAnotherDevice) {
   const auto verified = [](const std::vector<std::string>& profile) {
     std::vector<std::string> words = {"verify", "--json", "-", "--method", "kernel"};
@@ -150,7 +150,7 @@ TEST(Verify, WrongMethodsFailAndSayHowToRepeatIt) {
 }
 
 // Where rounding noise alone may reach 1.5 %: the gain tells.
-// In a case of 16 bits, whose smallest numbers are coarse.
+// The case has 16 bits, but a method in double is not judged by its coarse smallest numbers.
 TEST(Verify, AnErrorOfAMillionthOfAPercentFailsInDouble) {
   const auto off = [](const Convolution& problem, const Inputs& inputs) {
     std::vector<double> y = right(problem, inputs);
