@@ -258,12 +258,11 @@ DANAUS_DEVICE void store_enclosed(const ConvolutionArguments& a, const Item& ite
       if (const int line = i + index / kOfLine; line < layout.plane_lines) store(line);
   }
   if (to.first == 0 && to.last % 8 == 0) return;
-  // Up to 7 samples before the first whole chunk, up to 7 after the last: a sample a thread. A row may begin and end in
-  // one chunk.
-  const bool after = index >= 8 || to.first == 0;
-  const int last_chunk = to.last & ~7, n = index % 8 + (after ? last_chunk : 0);
-  if (index >= 16 || n < to.first || n >= min(to.last, layout.size) || (after && index < 8)) return;
-  if (index >= 8 && to.first > 0 && last_chunk == 0) return;
+  // Up to 7 samples before the first whole chunk, up to 7 after the last: a sample a thread. A row that begins and ends
+  // in one chunk is the first threads'.
+  const bool begins = index < 8;
+  const int end = begins ? 0 : to.last & ~7, n = end + index % 8;
+  if (index >= 16 || begins != (end == 0 && to.first > 0) || n < to.first || n >= min(to.last, layout.size)) return;
   const int slab = slab_of<Shape>(n);
   if (slab < first || slab >= last) return;
   device::store_global<2>(rows + n,
