@@ -95,7 +95,7 @@ uint32_t multiply_group(const ProductRule& rule, Factor factor, bool f16_sums, s
   }
   if (!finite) return sum_of_special(factor, f16_sums, a, b, std::isfinite(before) ? 0. : double{before});
   terms[count++] = f16_sums ? term_of(kHalfFormat, 16, sum) : term_of(kFloatFormat, 32, sum);
-  int largest = rule.least_exponent;
+  int largest = (f16_sums ? kHalfFormat : kFloatFormat).least - rule.below_least;
   for (int i = 0; i < count; ++i)
     if (terms[i].significand != 0) largest = std::max(largest, terms[i].exponent);
   std::int64_t aligned = 0;
@@ -188,6 +188,7 @@ void multiply_tile(const ProductRule& rule, int depth, const uint32_t* a, const 
   const bool finite = int(unpack<factor>(a, kTileHeight * depth, x, x_exponents)) &
                       int(unpack<factor>(b, depth * kTileWidth, y, y_exponents));
   const bool fast = finite && rule.fraction_bits <= kMostFastBits && rule.group % kFastStep == 0;
+  const auto least = static_cast<int16_t>(f16_sums ? kHalfFormat.least - rule.below_least : kFastLeast);
   for (int row = 0; row < kTileHeight; ++row)
     for (int first = 0; first < depth; first += rule.group) {
       const int last = std::min(first + rule.group, depth);
@@ -202,7 +203,7 @@ void multiply_tile(const ProductRule& rule, int depth, const uint32_t* a, const 
       }
       // Where all terms are zero any exponent will do.
       const auto outside = std::bit_cast<std::array<std::int64_t, 2>>(
-          (largest > kFastLargest) | ((largest < kFastLeast) & (largest > kSomeExponent)));
+          (largest > kFastLargest) | (!f16_sums & (largest < kFastLeast) & (largest > kSomeExponent)));
       if (!fast || !sums_finite || (outside[0] | outside[1]) != 0) {
         for (int j = 0; j < kTileWidth; ++j) {
           std::array<uint32_t, kMostProducts> column;
@@ -213,7 +214,7 @@ void multiply_tile(const ProductRule& rule, int depth, const uint32_t* a, const 
         }
         continue;
       }
-      store_vector(exponents, largest > kFastLeast ? largest : Shorts{} + kFastLeast);
+      store_vector(exponents, largest > least ? largest : Shorts{} + least);
       for (int j = 0; j < kTileWidth; ++j)
         scales[j] = std::bit_cast<float>((127 + rule.fraction_bits - exponents[j]) << 23);
       alignas(16) int32_t parts[2][kTileWidth] = {};

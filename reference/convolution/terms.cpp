@@ -99,7 +99,7 @@ OutputTerms convolved_terms(const Convolution& p, const Array& output, const std
     // A spike through one tap is a spike, also where it is trimmed.
     const double samples = independent_samples(gated);
     terms.samples[row] = samples * filters.taps[h];
-    terms.frequencies[row] = filters.frequencies[h];
+    terms.frequencies[row] = std::min(filters.frequencies[h], independent_frequencies(gated));
     // Neighbouring frequencies of a spike are products of the same rounded factors, but for those of the last stage.
     if (terms.frequencies[row] < kFewFrequencies * static_cast<double>(p.length))
       terms.frequencies[row] = std::min(terms.frequencies[row], 2 * samples);

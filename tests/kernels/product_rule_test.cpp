@@ -76,6 +76,17 @@ TEST(ProductRule, AlignsSmallTermsAsIfOneHadAnExponentOfMinus133) {
   EXPECT_EQ(sum_of(Factor::bf16, 0x1p-149, {{-0x1.fp-80, 0x1p-79}}), 0x1p-149f) << "of the accumulator likewise";
 }
 
+// 3.4999996 times the least half, by an H200: from an exponent of -21 on, 25 bits leave a tie, which goes to 4 times.
+TEST(ProductRule, AlignsSmallTermsOfHalvesAsIfOneHadAnExponentOfMinus21) {
+  const std::vector<u32> a = {0x8d82, 0x8e8a, 0xd66, 0x8bb8, 0x82d9, 0x7a6, 0x739, 0x88f8,
+                              0x8214, 0xcc4,  0x135, 0x8544, 0x8d1,  0x6ae, 0x8e6, 0xe68};
+  const std::vector<u32> b = {0x8dbd, 0xe3c, 0x8520, 0x94a, 0x869f, 0x162, 0xef0, 0x8375,
+                              0xae7,  0x99c, 0x1035, 0xe9b, 0x551,  0x70d, 0x7a1, 0x90e0};
+  EXPECT_EQ(host::multiply_add(kHopper, Factor::f16, true, a, b, 0), 0x8004u);
+  EXPECT_EQ(half_sum_of(0, {{0x1p-13, 0x1p-12}, {0x1p-24, 0x1p-22}}), 0x1p-24) << "a tie, and a bit that is kept";
+  EXPECT_EQ(half_sum_of(0, {{0x1p-13, 0x1p-12}, {0x1p-24, 0x1p-23}}), 0) << "a tie, and a bit that is cut off";
+}
+
 TEST(ProductRule, SumsAreCutToFp32) {
   EXPECT_EQ(sum_of(Factor::f16, 1, {{0x1p-12, 0x1p-12}, {0x1p-12, 0x1p-13}}), 1.f) << "1 + 1.5 units of 2^-24";
   EXPECT_EQ(sum_of(Factor::f16, -1, {{-0x1p-12, 0x1p-12}, {-0x1p-12, 0x1p-13}}), -1.f);
@@ -188,7 +199,8 @@ u32 plain(const ProductRule& rule, Factor factor, bool f16_sums, const Tile& til
   double c = f16_sums ? value_of(Factor::f16, word) : std::bit_cast<float>(word);
   for (int first = 0; first < depth; first += rule.group) {
     const int last = std::min(depth, first + rule.group);
-    int largest = std::max(exponent(c, f16_sums ? -14 : -126), rule.least_exponent);
+    const int least_sum = f16_sums ? -14 : -126;
+    int largest = std::max(exponent(c, least_sum), least_sum - rule.below_least);
     double special = c;
     for (int k = first; k < last; ++k) {
       const double x = value_of(factor, tile.a[std::size_t(depth * row + k)]);
