@@ -70,7 +70,7 @@ class Build:
         self.folder = SCRATCH / "drawn"
         subprocess.run(["cmake", "-S", self.copy.source, "-B", self.folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                         "-DDANAUS_CUDA=OFF", f"-DDANAUS_SIZES={SIZES}",
-                        f"-DCMAKE_CXX_FLAGS=-w -include {ROOT}/tests/mutations/drawn.hpp"],
+                        f"-DCMAKE_CXX_FLAGS=-w -std=c++20 -include {ROOT}/tests/mutations/drawn.hpp"],
                        check=True, stdout=subprocess.DEVNULL)
 
     def write(self):

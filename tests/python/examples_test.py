@@ -5,6 +5,7 @@ write rows as their schemas say.
 """
 
 import contextlib
+import importlib.metadata
 import io
 import json
 import os
@@ -105,6 +106,21 @@ class Examples(unittest.TestCase):
         rows = self.read()
         self.assertEqual(len(rows), 2 * 2 * 3)
         self.assertLess(max(row["error"] for row in rows), 6e-3)
+
+    def test_public_kernels(self):
+        tool = [sys.executable, "-B", ROOT / "python/tools/public_kernels.py"]
+        there = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        listed = subprocess.run([*tool, "--list"], check=True, capture_output=True, text=True).stdout
+        self.assertIn("torch_conv1d", listed)
+        asked = ["torch_conv1d", "fla_causal_conv1d", "--device", "cpu", "--json", self.rows, "--only", "values"]
+        subprocess.run([*tool, *asked], check=True, capture_output=True, env=there)
+        written = self.rows.read_text()
+        rows = [json.loads(line) for line in written.splitlines()]
+        self.assertEqual({(row["candidate"], row["package"]) for row in rows},
+                         {("torch_conv1d", f"torch {importlib.metadata.version('torch')}")})
+        self.assertEqual([row["status"] for row in rows if row["check"] == "values"], ["passed"])
+        subprocess.run([*tool, *asked], check=True, capture_output=True, env=there)
+        self.assertEqual(self.rows.read_text(), written)  # its rows stand
 
     def test_recall_asks_for_what_stood_before(self):
         data = language_model.Recall()
