@@ -2,8 +2,9 @@
 """Asks nvcc what it makes of the kernels, for experiments/results/machine_code.json: of each kernel a digest of its
 machine code, the registers of a thread and the bytes of its local memory. No GPU is needed.
 
-  experiments/machine_code.py            families whose sources have changed since
-  experiments/machine_code.py chain layer  these families
+  experiments/machine_code.py                  families whose sources have changed since
+  experiments/machine_code.py chain layer      these families
+  experiments/machine_code.py --build FOLDER   what a build there has compiled already: in seconds, by cuobjdump
 
 Each family is written as it is done: what an interrupt cut short, the same command continues.
 """
@@ -84,6 +85,16 @@ def compiled(command, folder, output):
     return output.read_bytes()
 
 
+def extracted(command, folder, output):
+    """The cubin in the object file that the command has made."""
+    words = shlex.split(command)
+    output.mkdir()
+    subprocess.run(["cuobjdump", "-xelf", "all", Path(folder, words[words.index("-o") + 1]).resolve()], cwd=output,
+                   check=True, stdout=subprocess.DEVNULL)
+    cubin, = output.iterdir()
+    return cubin.read_bytes()
+
+
 def named(kernels):
     """By LINE.INSTANCE.PATH."""
     made = {}
@@ -113,11 +124,13 @@ def main(arguments):
     parser.add_argument("families", nargs="*", metavar="FAMILY", choices=[*now, []], help="these, whatever they were")
     parser.add_argument("--architecture", default="90a", help="of the GPU (default: 90a)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="at a time (default: one for each core)")
+    parser.add_argument("--build", type=Path, metavar="FOLDER", help="of a build for this architecture alone")
     options = parser.parse_args(arguments)
 
-    build = ROOT / "build" / f"machine-code-{options.architecture}"
-    subprocess.run(["cmake", "--preset", "hopper", "-B", build, "-DDANAUS_TESTS=OFF",
-                    f"-DDANAUS_CUDA_ARCHITECTURES={options.architecture}"], cwd=ROOT, check=True, stdout=sys.stderr)
+    build = options.build or ROOT / "build" / f"machine-code-{options.architecture}"
+    if not options.build:
+        subprocess.run(["cmake", "--preset", "hopper", "-B", build, "-DDANAUS_TESTS=OFF",
+                        f"-DDANAUS_CUDA_ARCHITECTURES={options.architecture}"], cwd=ROOT, check=True, stdout=sys.stderr)
     text = (build / "compile_commands.json").read_text()
     compiler = re.search(r"DANAUS_COMPILER=\W*(NVIDIA.*?), sm_", text)[1]
     table = json.loads(TABLE.read_text())["families"] if TABLE.exists() else []
@@ -127,11 +140,12 @@ def main(arguments):
         made = known.get((options.architecture, family), {})
         is_whole = all(digest for digest, *_ in made.get("kernels", {"": [""]}).values())
         return is_whole and (made["sources"], made["compiler"]) == (now[family], compiler)
-    wanted = options.families or [family for family in now if not is_known(family)]
+    wanted = options.families or [family for family in now if options.build or not is_known(family)]
+    cubin_of = extracted if options.build else compiled
     parts = {family: [entry for entry in json.loads(text) if re.search(rf"/cuda_{family}_\d+\.cu$", entry["file"])]
              for family in wanted}
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        made = {family: [pool.submit(compiled, part["command"], part["directory"], Path(folder) / f"{family}{i}.cubin")
+        made = {family: [pool.submit(cubin_of, part["command"], part["directory"], Path(folder) / f"{family}{i}.cubin")
                          for i, part in enumerate(of_family)] for family, of_family in parts.items()}
         for family, cubins in made.items():
             kernels = {name: said for cubin in cubins for name, said in named(kernels_of(cubin.result())).items()}

@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -57,6 +59,16 @@ class MachineCodeTest(unittest.TestCase):
             for digest, registers, local_bytes in kernels.values():
                 self.assertGreater(registers, 0)
                 self.assertEqual(local_bytes, 0)
+
+    @unittest.skipUnless(shutil.which("cuobjdump"), "there is no cuobjdump")
+    def test_an_object_file_has_the_same_code(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "k.cu").write_text(SOURCE)
+            command = f"{NVCC} -arch=sm_90a -O3 -c k.cu -o k.o"
+            subprocess.run(shlex.split(command), cwd=folder, check=True)
+            self.assertEqual(machine_code.extracted(command, folder, folder / "extracted"),
+                             machine_code.compiled(command, folder, folder / "k.cubin"))
 
     def test_symbols_of_kernels_say_which_they_are(self):
         symbol = "_ZN6danaus15exchange_kernelILm12ELm3ELNS_4PathE2EEEvNS_8exchange9ArgumentsE"
