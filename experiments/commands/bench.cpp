@@ -4,6 +4,7 @@
 #include <map>
 
 #include "experiments/bench/bencher.hpp"
+#include "experiments/bench/stale_rows.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/cli/table.hpp"
@@ -29,16 +30,11 @@ struct Options {
   std::vector<Case> cases;
   std::string rows_of;    // in words
   bool by_token = false;  // cases are those of --case
+  bool stale = false;     // cases and methods are those of rows
   std::vector<const Method*> methods;
   bool every_method = false;
   int device = 0;
   Protocol protocol;
-};
-
-// A row to come.
-struct TimedCase {
-  Case asked;
-  const Method* method;
 };
 
 int in_range(std::string_view what, int least, int most, const std::optional<int>& given, int otherwise) {
@@ -59,6 +55,7 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.option("case", tokens, "TOKEN", "a case; may be repeated");
   line.option("mask", mask, "FILE", kMaskHelp);
   line.option("sweep", sweep, "NAME", join(case_sweep_names()) + " (default: the first); see danaus list bench");
+  line.flag("stale", options.stale, "times the stale rows of --json FILE again, and leaves the others");
   line.option("method", methods, "NAME", join(names_of(timed_methods())) + " (default: all); may be repeated");
   job.add_kernel_option();
   line.option("device", device, "NUMBER", "which GPU (default 0)");
@@ -68,12 +65,16 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   line.flag("burst-only", burst_only, "leaves out the times under sustained load");
   if (!job.parse(words)) return false;
 
-  job.exclude({typed("--case", tokens), typed("--sweep", sweep)});
+  job.exclude({typed("--case", tokens), typed("--sweep", sweep), options.stale ? "--stale" : ""});
+  if (options.stale && (job.json().empty() || !job.prints()))
+    fail("bench: --stale needs --json FILE, whose stale rows it times again");
   if (!mask.empty() && tokens.empty()) fail("bench: --mask is for the cases given by --case");
   job.reads("--mask", mask);
   if (!mask.empty()) mask_tokens(tokens, mask);
   const CaseSweep& chosen = sweep.empty() ? case_sweeps().front() : case_sweep("bench", sweep);
-  options.rows_of = tokens.empty() ? text("the sweep '", chosen.name, "'") : "the cases given";
+  options.rows_of = options.stale    ? "the file's stale rows"
+                    : tokens.empty() ? text("the sweep '", chosen.name, "'")
+                                     : "the cases given";
   for (const std::string& method : methods) options.methods.push_back(&timed_method(method, "bench: method"));
   options.every_method = methods.empty();
   if (options.every_method)
@@ -84,13 +85,19 @@ bool read_options(Job& job, std::span<const std::string> words, Options& options
   options.protocol.sustained = !burst_only;
   for (const std::string& word : tokens) options.cases.push_back(parse_case(word));
   options.by_token = !tokens.empty();
-  if (tokens.empty()) options.cases = chosen.cases();
+  if (tokens.empty() && !options.stale) options.cases = chosen.cases();
   return true;
 }
 
 // Each case by each method that computes it on the device; one that was asked for by name says why it does not.
-std::vector<TimedCase> timed_cases(const Options& options, const Device& device) {
+std::vector<TimedCase> timed_cases(const Options& options, const Job& job, const Device& device) {
   std::vector<TimedCase> list;
+  if (options.stale) {
+    list = stale_rows(job.json(), device.name);
+    std::erase_if(list, [&](const TimedCase& timed) { return std::ranges::count(options.methods, timed.method) == 0; });
+    if (list.empty()) fail("bench: ", job.json(), " has no stale rows of ", device.name);
+    return list;
+  }
   for (const Case& asked : options.cases)
     for (const Method* method : options.methods)
       if (!options.every_method || !obstacle(*method, asked, device)) list.push_back({asked, method});
@@ -160,7 +167,7 @@ int run_bench(std::span<const std::string> words, Console& console) {
   if (cuda_device_count() == 0) return without_gpu(console, "bench");
   const Device device = cuda_device(options.device);
   job.ask_for_kernel(options.by_token ? options.cases : std::vector<Case>(), device);
-  const std::vector<TimedCase> list = timed_cases(options, device);
+  const std::vector<TimedCase> list = timed_cases(options, job, device);
   const Protocol& protocol = options.protocol;
   const std::unique_ptr<Bencher> bencher = make_bencher(device, protocol);
 

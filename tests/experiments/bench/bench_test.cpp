@@ -8,6 +8,7 @@
 
 #include "experiments/bench/checked_rows.hpp"
 #include "experiments/bench/parts.hpp"
+#include "experiments/bench/stale_rows.hpp"
 #include "experiments/bench/sweeps.hpp"
 #include "experiments/bench/timings.hpp"
 #include "experiments/methods/as_convolution.hpp"
@@ -55,6 +56,36 @@ TEST(Bench, SweepsAreCasesThatTheKernelsCompute) {
   EXPECT_EQ(whole, parts)
       << "the first sweep holds all fused ones that leave the factors to the plan, but for lengths and calls";
   EXPECT_TRUE(whole.contains("fftconv_f16_circular_l32768_b64_h768"));
+}
+
+// Rows of a case together; not those that stand, of another device or of a kernel that was asked for by name.
+TEST(Bench, StaleRowsAreTimedAgain) {
+  const Folder folder;
+  const std::string path = folder / "rows.jsonl";
+  const std::string one = "fftconv_f16_circular_l256_b2_h2", two = "fftconv_f16_causal_l256_b2_h2";
+  const std::string_view device = "NVIDIA H200";
+  const auto row = [&](const std::string& token, const char* method, const char* on = "NVIDIA H200") {
+    return Json{{"kind", "bench"},
+                {"case", token},
+                {"method", method},
+                {"device", {{"name", on}, {"sm", 90}, {"multiprocessors", 132}}},
+                {"code", "an older one"}};
+  };
+  Json current = row(two, "copy"), named = row(two, "kernel");
+  current["code"] = code_of_baseline("copy");
+  named["asked_kernel"] = "chain_f16_pair_256_r1";
+  std::string lines;
+  for (const Json& each :
+       {row(one, "kernel"), row(two, "kernel"), row(one, "copy"), current, named, row(one, "kernel", "another")})
+    lines += each.dump() + '\n';
+  write_file(path, lines);
+  std::vector<std::string> found;
+  for (const TimedCase& timed : stale_rows(path, device))
+    found.push_back(text(timed.asked.token(), ' ', timed.method->name));
+  EXPECT_THAT(found, ElementsAre(one + " kernel", one + " copy", two + " kernel"));
+  write_file(path, R"({"kind": "random"})");
+  EXPECT_THROW(stale_rows(path, device), std::invalid_argument);
+  EXPECT_THAT(run({"bench", "--stale"}).err, HasSubstr("--stale needs --json FILE"));
 }
 
 TEST(Bench, SweepsHaveTheCasesOfTheTables) {
