@@ -1,10 +1,10 @@
-"""Convolutions as operators of PyTorch: danaus.torch.conv and short_conv, and under them torch.ops.danaus.
+"""Convolutions as operators of PyTorch: danaus.torch.conv, short_conv, gated_conv, and under them torch.ops.danaus.
 
 They work with autograd, torch.compile(fullgraph=True), CUDA graphs, autocast, any stream, several devices and threads.
 Tensors of the CPU, and float32 and float64 tensors of a GPU, go through PyTorch's own functions, in their own precision
 (16 bits in float32); float16 and bfloat16 tensors of a GPU go through the fused kernels. Built against no version of
-PyTorch: the library is called by its C interface. Long convolutions are here, short ones in _torch_short.py, filters
-that stay in _torch_filter.py.
+PyTorch: the library is called by its C interface. Long convolutions are here, short ones in _torch_short.py, both
+together in _torch_gated.py, filters that stay in _torch_filter.py.
 """
 
 import functools
@@ -18,10 +18,11 @@ from danaus._tensors import (DISPATCHED, PLAIN, SIXTEEN, TRAINED, WORDS, autocas
                              needs_gradient, operators, require_like, require_near, require_plain_tensors, rows, run,
                              second_derivative, strides_of, way_of, working)
 from danaus._torch_filter import Filter
+from danaus._torch_gated import gated_conv
 from danaus._torch_short import short_conv
 from danaus.convolution import MODES
 
-__all__ = ["Filter", "clear_plans", "conv", "short_conv"]
+__all__ = ["Filter", "clear_plans", "conv", "gated_conv", "short_conv"]
 
 
 def conv(u: Tensor, k: Tensor | Filter, mode: str = "causal", pregate: Tensor = None,

@@ -15,8 +15,8 @@ need_gpu()
 from torch.library import opcheck
 
 from danaus.flashfftconv import FlashFFTConv
-from danaus.torch import Filter, conv
-from torch_support import memory_taken, relative
+from danaus.torch import Filter, conv, gated_conv
+from torch_support import gated_operands, gated_truth, memory_taken, relative
 
 # More than the bounds of the kernels by their counts of roundings, 51 in fp16 at N = 32K (3.5e-3) and some more beyond;
 # bf16 is rounded by y and gates besides.
@@ -69,6 +69,21 @@ class Values(unittest.TestCase):
         self.assertLess(relative(conv(u, k.half()), by_fft(u, k.half(), "causal")), 8e-3)
         view = u.transpose(0, 1).contiguous().transpose(0, 1)
         self.assertTrue(torch.equal(conv(view, k), conv(u, k)))
+
+    def test_of_a_projection_are_those_of_the_sums(self):
+        for dtype, bound in BOUNDS.items():
+            for mode in ("causal", "circular", "bidirectional"):
+                for length, interleaved in ((256, False), (1001, True)):
+                    given = gated_operands(channels=5, batch=3, length=length, mode=mode, dtype=dtype, grad=True,
+                                           device="cuda")
+                    y = gated_conv(*given, mode=mode, interleaved=interleaved)
+                    right = gated_truth(*given, mode=mode, interleaved=interleaved)
+                    self.assertLess(relative(y, right), 2 * bound, (dtype, mode, length))
+                    dy = torch.randn(y.shape, device="cuda").to(dtype)
+                    made = torch.autograd.grad(y, given, dy)
+                    for name, one, other in zip(("z", "k", "taps", "bias", "skip"), made,
+                                                torch.autograd.grad(right, given, dy.double())):
+                        self.assertLess(relative(one, other), 2 * bound, (dtype, mode, length, name))
 
     def test_slices_of_a_projection_are_not_copied(self):
         u, k, pregate, postgate = operands(gates=2)

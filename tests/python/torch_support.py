@@ -6,10 +6,12 @@ import unittest
 from unittest import mock
 
 import torch
+from torch.nn.functional import gelu, sigmoid, silu
 
 import danaus
 from danaus._library import Call
 from danaus import _tensors, _torch_filter
+from danaus._torch_gated import PARTS
 from support import direct
 
 
@@ -48,6 +50,43 @@ def short_truth(u, k, bias, padding, pregate, postgate, last):
             y = y + torch.nn.functional.pad(part, (first, length - end))
     y = y.mT if last else y
     return y if postgate is None else y * postgate
+
+
+def gated_operands(order=PARTS, batch=2, channels=3, length=12, taps=3, mode="causal", dtype=torch.float64, grad=False,
+                   device="cpu"):
+    """z, k, taps, bias, skip of gated_conv."""
+    generator = torch.Generator().manual_seed(1)
+
+    def draw(*shape, dtype=dtype):
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(device, dtype).requires_grad_(grad)
+
+    of_filter = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    parts, lags = len(order) * channels, 2 * length - 1 if mode == "bidirectional" else length
+    return (draw(batch, parts, length), draw(channels, lags, dtype=of_filter),
+            draw(parts, taps, dtype=of_filter) if taps else None, draw(parts, dtype=of_filter) if taps else None,
+            draw(channels, dtype=of_filter))
+
+
+def gated_truth(z, k, taps=None, bias=None, skip=None, mode="causal", order=PARTS, interleaved=False,
+          gate_activation=None, activation=None):
+    """y of gated_conv by the sums, in double; gradients go through it."""
+    z, k, taps, bias, skip = (None if x is None else x.double() for x in (z, k, taps, bias, skip))
+    z = z if taps is None else short_truth(z, taps, bias, "causal", None, None, False)
+    channels, count, length = k.shape[0], len(order), z.shape[2]
+    parts = {name: z[:, i::count] if interleaved else z[:, i * channels:(i + 1) * channels]
+             for i, name in enumerate(order)}
+    words = {"gelu": gelu, "sigmoid": sigmoid, "silu": silu, None: lambda x: x}
+    x = parts["u"] * parts.get("pregate", 1)
+    lag = torch.arange(length, device=z.device)
+    lag = lag[:, None] - lag
+    if mode == "circular":
+        matrix = k[:, lag % length]
+    elif mode == "causal":
+        matrix = k[:, lag.clamp(min=0)] * (lag >= 0)
+    else:
+        matrix = k[:, lag + length - 1]
+    y = torch.einsum("hnm,bhm->bhn", matrix, x) + (0 if skip is None else skip[:, None] * x)
+    return words[activation](y * words[gate_activation](parts["postgate"]) if "postgate" in parts else y)
 
 
 class PretendedGpu(unittest.TestCase):
