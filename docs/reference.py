@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = {"danaus": ("__init__", "convolution", "state", "plans", "rows", "selftest", "_library", "judging/candidates",
                       "judging/models"),
            "danaus.judging": ("judging/__init__", "judging/report"),
-           "danaus.torch": ("torch", "_torch_*"), "danaus.flashfftconv": ("flashfftconv",)}
+           "danaus.torch": ("torch", "_torch_*"), "danaus.nn": ("nn",), "danaus.flashfftconv": ("flashfftconv",)}
 NAME = "reference.md"
 
 

@@ -4,6 +4,7 @@
 """
 
 import itertools
+import math
 import unittest
 from unittest import mock
 
@@ -12,8 +13,9 @@ from torch_or_skip import torch
 from torch.autograd import gradcheck
 
 from danaus import _tensors
+from danaus.nn import GatedLongConv, HyenaFilter, HyenaOperator
 from danaus.torch import Filter, gated_conv
-from torch_support import PretendedGpu, gated_operands as operands, gated_truth as truth, relative
+from torch_support import PretendedGpu, gated_operands as operands, gated_truth as truth, relative, short_truth
 
 ORDERS = (("postgate", "pregate", "u"), ("u", "postgate", "pregate"), ("pregate", "u"), ("u", "postgate"), ("u",))
 BOUNDS = {torch.float16: 4e-3, torch.bfloat16: 3e-2, torch.float32: 3e-6, torch.float64: 1e-13}
@@ -86,6 +88,63 @@ class Plans(PretendedGpu):
             self.assertEqual(storages, {z.untyped_storage().data_ptr()})
         self.assertEqual(self.tokens, ["fftconv_f16_causal_l256_b2_h3_pregate_postgate"])
         self.assertEqual(len(_tensors.entries), 2)  # strides of their own
+
+
+class Layers(unittest.TestCase):
+    # Of HyenaOperator(4, 16) as it was published; sines share their frequencies.
+    NAMES = {"in_proj.weight": (12, 4), "in_proj.bias": (12,), "out_proj.weight": (4, 4), "out_proj.bias": (4,),
+             "short_filter.weight": (12, 1, 3), "short_filter.bias": (12,), "filter_fn.bias": (4,),
+             "filter_fn.pos_emb.z": (1, 16, 3), "filter_fn.pos_emb.t": (1, 16, 1),
+             "filter_fn.implicit_filter.0.weight": (64, 3), "filter_fn.implicit_filter.0.bias": (64,),
+             "filter_fn.implicit_filter.1.freq": (1, 64), "filter_fn.implicit_filter.2.weight": (64, 64),
+             "filter_fn.implicit_filter.2.bias": (64,), "filter_fn.implicit_filter.3.freq": (1, 64),
+             "filter_fn.implicit_filter.4.weight": (64, 64), "filter_fn.implicit_filter.4.bias": (64,),
+             "filter_fn.implicit_filter.5.freq": (1, 64), "filter_fn.implicit_filter.6.weight": (4, 64),
+             "filter_fn.modulation.deltas": (1, 1, 4)}
+
+    def test_a_hyena_has_the_published_names(self):
+        state = HyenaOperator(4, 16).state_dict()
+        self.assertEqual({name: tuple(each.shape) for name, each in state.items()}, self.NAMES)
+
+    def test_a_hyena_is_its_formula(self):
+        torch.manual_seed(1)
+        layer = HyenaOperator(4, 16, emb_dim=5, w=2, num_inner_mlps=1).double()
+        for length in (16, 9):
+            u = torch.randn(2, length, 4, dtype=torch.float64)
+            x0, x1, v = layer.short_filter(layer.in_proj(u).mT)[..., :length].chunk(3, 1)
+            k = layer.filter_fn.filter(length)[0].mT
+            x = x1 * v
+            mixed = short_truth(x, k, None, "causal", None, None, False) + layer.filter_fn.bias[:, None] * x
+            torch.testing.assert_close(layer(u), layer.out_proj((x0 * mixed).mT))
+        self.assertEqual(layer(torch.randn(2, 20, 4).double()).shape, (2, 16, 4))  # cut
+
+    def test_the_filter_is_the_published_one(self):
+        torch.manual_seed(1)
+        layer = HyenaFilter(3, emb_dim=5, order=8, seq_len=10, w=3)
+        position = torch.arange(10.)
+        angles = 2 * math.pi * position[:, None] / 10 * torch.tensor([1e-4, 1.])
+        h = torch.cat([position[:, None] / 9, angles.cos(), -angles.sin()], -1)
+        for i in (0, 2, 4):
+            h = torch.sin(3 * layer.implicit_filter[i](h))
+        decay = torch.linspace(math.log(1e-2) / 1.5, math.log(1e-2) / 0.3, 3).abs()
+        h = layer.implicit_filter[6](h) * torch.exp(-position[:, None] / 9 * decay)
+        torch.testing.assert_close(layer.filter(10)[0], h)
+
+    def test_a_gated_long_convolution_learns(self):
+        torch.manual_seed(1)
+        for taps, mode in ((3, "causal"), (0, "circular")):
+            layer = GatedLongConv(3, 12, taps, mode=mode)
+            z = torch.randn(2, 9, 12)
+            weights = (None, None) if taps == 0 else (layer.short_filter.weight[:, 0].flip(1), layer.short_filter.bias)
+            self.assertLess(relative(layer(z), truth(z, layer.k, *weights, layer.D, mode=mode)), BOUNDS[torch.float32])
+            layer(z).square().mean().backward()
+            self.assertTrue(all(each.grad is not None for each in layer.parameters()))
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(ValueError, "HyenaOperator: order 3, must be 2"):
+            HyenaOperator(4, 16, order=3)
+        with self.assertRaisesRegex(ValueError, "HyenaFilter: emb_dim 4, must be odd"):
+            HyenaFilter(4, emb_dim=4)
 
 
 class Refusals(unittest.TestCase):
