@@ -124,8 +124,8 @@ void add_by_energy(List& list, const std::vector<int>& pieces, const Effect& eff
   }
 }
 
-// Takes block after block, each time the one of which the relative energy that the output loses, of the input that
-// loses most, is least for a microsecond that is saved with those that have gone before.
+// Takes block after block: each time the one that costs the least energy of the output for a microsecond that it saves,
+// beside those that have gone before. The input that loses the largest share counts.
 void add_greedily(List& list, const std::vector<int>& pieces, const PatternRequest& request, const Effect& effect,
                   const Savings& savings) {
   const std::vector<std::vector<double>>& energies = effect.output_energy();

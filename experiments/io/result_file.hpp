@@ -27,8 +27,8 @@ class ResultFile {
   // will ask for: of those, rows that are not current and skipped ones are dropped, all other rows of the file stay as
   // they are. A last line that a crash left half-written is dropped with a notice on console.err. `is_current` says
   // whether a row still answers what it was asked; by default where it has the digest of these sources. Throws
-  // std::invalid_argument where the file cannot be read or written, is written to by another process, or holds anything
-  // but rows of this kind as their schema has them (schema.hpp); such a file stays as it is.
+  // std::invalid_argument if the file cannot be read or written, or another process writes to it. The same goes for a
+  // file with anything but rows of this kind as their schema has them (schema.hpp); it stays as it is.
   ResultFile(Console& console, const std::string& path, const std::string& kind, const std::set<std::string>& planned,
              std::function<bool(const Json& row)> is_current = {});
 

@@ -49,10 +49,9 @@ DANAUS_DEVICE void advance(const ConvolutionArguments& a, Item& item) {
 }
 
 // A row as threads see it: samples `first` to `last` - 1 from `begin` on, where an address is aligned or Transfer is
-// element. What an enclosed row is computed as begins up to 7 samples before it: a convolution does not
-// mind being shifted. Up to 7 of its samples may then stand beyond N: sample N + j is i times one at j, where the right
-// angle has a^N = i, and so are the first samples of u, as of y, the real part of what is computed, and the ones beyond
-// N the imaginary part of the same chunk.
+// element. An enclosed row is computed with up to 7 samples before it: a convolution does not mind being shifted. Up to
+// 7 of its samples may then stand beyond N. The right angle has a^N = i, so sample N + j is i times one at j. In u and
+// y alike, a chunk's first samples are the real part, and those beyond N the imaginary part of the same chunk.
 struct RowPlace {
   long long begin;
   int first, last;

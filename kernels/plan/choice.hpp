@@ -12,15 +12,15 @@ namespace danaus {
 // The index into kDeviceClasses of the most that the device has room for. Throws where it has less than any.
 int device_class_of(const Device& device);
 
-// The fold, where the case leaves it open: of circular cases whose L is an FFT size pair; plain for single rows where
-// that has a kernel, else pair if they have a mask; right angle for all others.
-// N, where it is open: L for pair and plain, the smallest that holds L for the right angle, or L + K - 1 for a causal
-// case in the pair fold. The split, where the case has no factors: the preferred one, or another if only that fits the
-// device. Whether this build has it is not asked. Throws std::invalid_argument where no kernel does, and says what
-// there is.
-//
-// Rows in chunks (chunks.hpp) where N is less than L, or where all is open, L is longer than a fused kernel's N and K
-// so short that they take less time by what they move and compute.
+// What a case leaves open is chosen here:
+//   fold   circular cases whose L is an FFT size: pair; for single rows plain, if that has a kernel, else pair if they
+//          have a mask. All others: right angle
+//   N      L for pair and plain; the smallest that holds L for the right angle, L + K - 1 for a causal case by pairs
+//   split  the preferred one, or another if only that fits the device
+// Rows go in chunks (chunks.hpp) if N is less than L. They also do if all is open, L is longer than a fused kernel's N,
+// and K is so short that chunks take less time by what they move and compute.
+// Whether this build has the kernel is not asked. Throws std::invalid_argument, which says what there is, if no kernel
+// computes the case.
 const Variant& choose(const Convolution& problem, const Device& device);
 // The same without chunks.
 const Variant& choose_whole(const Convolution& problem, const Device& device);

@@ -1,6 +1,6 @@
-// cuFFT in 16 bits: two batch rows packed as one complex sequence (the filter is real, so that the real and the
-// imaginary part of the result are the two answers), C2C in place, times the filter's spectrum, C2C, unpacked. The
-// gates are part of packing and unpacking. The strongest unfused way: it moves the fewest bytes. Of gradients, spectra
+// cuFFT in 16 bits: two batch rows packed as one complex sequence, C2C in place, times the filter's spectrum, C2C,
+// unpacked. The filter is real, so the real and the imaginary part of the result are the two answers. The gates are
+// part of packing and unpacking. The strongest unfused way: it moves the fewest bytes. Of gradients, spectra
 // multiplied and summed over the batch in fp32; what two rows of a pair have in common is imaginary after the way back.
 #include "experiments/methods/baselines/baselines.hpp"
 #include "experiments/methods/baselines/cufft.hpp"
