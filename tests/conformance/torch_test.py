@@ -16,7 +16,7 @@ import danaus.torch as danaus_torch  # noqa: E402
 from conformance import cases_of, main, tests_of  # noqa: E402
 from danaus import _torch_short  # noqa: E402
 from danaus.flashfftconv import FlashDepthWiseConv1d, FlashFFTConv  # noqa: E402
-from danaus.torch import Filter, clear_plans, conv, short_conv  # noqa: E402
+from danaus.torch import Filter, clear_plans, conv, gated_conv, short_conv  # noqa: E402
 from torch_support import PretendedGpu  # noqa: E402
 
 DTYPES = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
@@ -66,6 +66,9 @@ class Operators(PretendedGpu):
         leaves = learnt(tensors)
         y = conv(leaves["u"], leaves["k"], mode, *gates_of(leaves))
         self.assertTrue(torch.equal(y.detach(), alone))
+        parts = {name: tensors[name].detach() for name in ("u", "pregate", "postgate") if name in tensors}
+        of_projection = gated_conv(torch.cat([*parts.values()], 1), tensors["k"].detach(), mode=mode, order=(*parts,))
+        self.assertTrue(torch.equal(of_projection, alone))
         self.assertEqual(case.complaint("samples", asked(case, y, leaves)), "")
         if case.refused:
             return
