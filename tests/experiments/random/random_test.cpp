@@ -311,5 +311,17 @@ TEST(RandomCommand, PrintsItsSeedAndTheWorstCase) {
   EXPECT_THAT(run({"random", "--device", "0", "--profile", "H200"}).err, HasSubstr("must be one of them"));
 }
 
+// A state that all but decays is far below the floor of fp16: relative to it, no number says how large the error may
+// be.
+TEST(RandomCommand, ReadsARowWithoutABound) {
+  const Folder folder;
+  const std::string path = folder / "rows.jsonl";
+  for (const char* times : {"once", "again"}) {
+    const Ran ran = run({"random", "--operation", "ssmconv", "--seed", "72", "--only", "1199", "--json", path});
+    EXPECT_EQ(ran.code, 0) << times << ran.err;
+    EXPECT_THAT(read_file(path), HasSubstr("\"bound\":null"));
+  }
+}
+
 }  // namespace
 }  // namespace danaus
