@@ -30,6 +30,11 @@ constexpr Format format_of(Factor factor) {
   return factor == Factor::f16 ? kHalfFormat : factor == Factor::bf16 ? kBfloatFormat : kTf32Format;
 }
 
+// The least exponent that terms of a sum are aligned by.
+constexpr int least_exponent(const ProductRule& rule, bool f16_sums) {
+  return (f16_sums ? kHalfFormat : kFloatFormat).least - rule.below_least;
+}
+
 // significand * 2^(exponent - point)
 struct Term {
   std::int64_t significand;
@@ -95,7 +100,7 @@ uint32_t multiply_group(const ProductRule& rule, Factor factor, bool f16_sums, s
   }
   if (!finite) return sum_of_special(factor, f16_sums, a, b, std::isfinite(before) ? 0. : double{before});
   terms[count++] = f16_sums ? term_of(kHalfFormat, 16, sum) : term_of(kFloatFormat, 32, sum);
-  int largest = (f16_sums ? kHalfFormat : kFloatFormat).least - rule.below_least;
+  int largest = least_exponent(rule, f16_sums);
   for (int i = 0; i < count; ++i)
     if (terms[i].significand != 0) largest = std::max(largest, terms[i].exponent);
   std::int64_t aligned = 0;
@@ -188,7 +193,7 @@ void multiply_tile(const ProductRule& rule, int depth, const uint32_t* a, const 
   const bool finite = int(unpack<factor>(a, kTileHeight * depth, x, x_exponents)) &
                       int(unpack<factor>(b, depth * kTileWidth, y, y_exponents));
   const bool fast = finite && rule.fraction_bits <= kMostFastBits && rule.group % kFastStep == 0;
-  const auto least = static_cast<int16_t>(f16_sums ? kHalfFormat.least - rule.below_least : kFastLeast);
+  const auto least = static_cast<int16_t>(f16_sums ? least_exponent(rule, true) : kFastLeast);
   for (int row = 0; row < kTileHeight; ++row)
     for (int first = 0; first < depth; first += rule.group) {
       const int last = std::min(first + rule.group, depth);

@@ -52,7 +52,7 @@ def gated_conv(z: Tensor, k: Tensor | Filter, taps: Tensor = None, bias: Tensor 
     parts = dict(zip(order, _parts_of(z, len(order), interleaved)))
     if gate_activation:
         parts["postgate"] = ACTIVATIONS[gate_activation](parts["postgate"])
-    y = (_bidirectional if mode == "bidirectional" else _conv)(k, mode=mode, **parts)
+    y = _bidirectional(k, **parts) if mode == "bidirectional" else _conv(k, mode, **parts)
     return ACTIVATIONS[activation](y) if activation else y
 
 
@@ -107,7 +107,7 @@ def _conv(k, mode, u, pregate=None, postgate=None):
     return conv(u, k, mode, pregate, postgate)
 
 
-def _bidirectional(k, mode, u, pregate=None, postgate=None):
+def _bidirectional(k, u, pregate=None, postgate=None):
     """Circular over 2 L samples, of which the second half of the rows is zero."""
     length = u.shape[2]
     x = pad(u if pregate is None else u * pregate, (0, length))

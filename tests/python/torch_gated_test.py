@@ -12,7 +12,7 @@ from torch_or_skip import torch
 
 from torch.autograd import gradcheck
 
-from danaus import _tensors
+from danaus import _tensors, _torch_gated
 from danaus.nn import GatedLongConv, HyenaFilter, HyenaOperator
 from danaus.torch import Filter, gated_conv
 from torch_support import PretendedGpu, gated_operands as operands, gated_truth as truth, relative, short_truth
@@ -79,19 +79,19 @@ class Plans(PretendedGpu):
     def test_parts_are_read_where_they_are(self):
         from danaus import torch as danaus_torch
         z, k, *_ = operands(length=256, dtype=torch.float16, taps=0)
-        copied = []
+        read = []
         for interleaved in (False, True):
-            with mock.patch.object(danaus_torch, "run", lambda *of: copied.append(of[3])):
-                parts = [x for x in danaus_torch.rows(*torch.unbind(z.view(2, 3, 3, 256), 2 if interleaved else 1))]
-                danaus_torch._forward(parts[2], k, "causal", parts[1], parts[0])
-            storages = {x.untyped_storage().data_ptr() for x in copied[-1][1:4]}
+            with mock.patch.object(danaus_torch, "run", lambda *of: read.append(of[3])):
+                postgate, pregate, u = _torch_gated._parts_of(z, 3, interleaved)
+                danaus_torch._forward(u, k, "causal", pregate, postgate)
+            storages = {x.untyped_storage().data_ptr() for x in read[-1][1:4]}
             self.assertEqual(storages, {z.untyped_storage().data_ptr()})
         self.assertEqual(self.tokens, ["fftconv_f16_causal_l256_b2_h3_pregate_postgate"])
         self.assertEqual(len(_tensors.entries), 2)  # strides of their own
 
 
 class Layers(unittest.TestCase):
-    # Of HyenaOperator(4, 16) as it was published; sines share their frequencies.
+    # The state of the published HyenaOperator(4, 16). Its sines share one tensor under three names.
     NAMES = {"in_proj.weight": (12, 4), "in_proj.bias": (12,), "out_proj.weight": (4, 4), "out_proj.bias": (4,),
              "short_filter.weight": (12, 1, 3), "short_filter.bias": (12,), "filter_fn.bias": (4,),
              "filter_fn.pos_emb.z": (1, 16, 3), "filter_fn.pos_emb.t": (1, 16, 1),

@@ -68,7 +68,7 @@ def gated_operands(order=PARTS, batch=2, channels=3, length=12, taps=3, mode="ca
 
 
 def gated_truth(z, k, taps=None, bias=None, skip=None, mode="causal", order=PARTS, interleaved=False,
-          gate_activation=None, activation=None):
+                gate_activation=None, activation=None):
     """y of gated_conv by the sums, in double; gradients go through it."""
     z, k, taps, bias, skip = (None if x is None else x.double() for x in (z, k, taps, bias, skip))
     z = z if taps is None else short_truth(z, taps, bias, "causal", None, None, False)
