@@ -1,4 +1,4 @@
-// What a file of measured rows asks to be timed again.
+// Stale rows of a file of measured rows.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ struct TimedCase {
   const Method* method;
 };
 
-// The rows of that device whose kernels, baselines or stopwatch have changed, in the order of the file, those of a case
-// together; without those of a kernel that was asked for by name. Throws std::invalid_argument where the file cannot be
-// read or holds anything but rows of bench.
+// The file's rows of that device whose kernels, baselines or stopwatch have changed. Rows of a case stand together; the
+// cases keep the order of the file. Rows of a kernel that was asked for by name are left out. Throws
+// std::invalid_argument where the file cannot be read or holds anything but rows of bench.
 std::vector<TimedCase> stale_rows(const std::string& path, std::string_view device);
 
 }  // namespace danaus

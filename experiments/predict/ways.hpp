@@ -20,8 +20,9 @@ WaysCase ways_case(const Case& asked, const HardwareProfile& profile);
 // Causal, in fp16, of 256 to 4M samples, on each device: filters as long as the row, and of 2K and of 256 taps.
 std::vector<WaysCase> ways_cases(const std::vector<HardwareProfile>& profiles);
 
-// The fields of a result row (schema ways): what is asked; then what each way would take by counted work, the soonest
-// first, why there are no others, and why a plan takes another than the soonest.
+// Fields of a result row (schema ways). The first function gives what is asked. The second gives the predicted time of
+// each way by counted work, the soonest first. It also says why other ways are missing, and why a plan does not take
+// the soonest.
 Json describe(const WaysCase& asked);
 Json ways(const WaysCase& asked);
 

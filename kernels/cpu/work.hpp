@@ -2,10 +2,10 @@
 //
 // Of a case that removes frequencies it is that of the kernel that its plan takes, which may leave out some of it.
 //
-// Blocks do the same for each item, and a little more as they begin and as they meet a channel. (An item is two batch
-// rows of a channel in the pair fold, one row in the right angle.) So what a launch does is a sum of these parts, and a
-// few executions of a few items tell them apart. Exact, but for sectors of ordinary loads and stores where rows do not
-// begin at a sector (L no multiple of 16, K none of 8): those are as of the rows that were executed.
+// An item is two batch rows of a channel in the pair fold, and one row in the right angle. Blocks do the same work for
+// each item. They do a little more when they begin, and when they meet a channel. A launch's work is a sum of these
+// parts. A few executions of a few items tell the parts apart. Exact, but for sectors of ordinary loads and stores
+// where rows do not begin at a sector (L no multiple of 16, K none of 8): those are as of the rows that were executed.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // build has.
 //
 // By default it has those that are chosen for something, for the device classes of DANAUS_DEVICE_CLASSES (a set of
-// bits). Of other classes it has those of a few sizes, so that nothing goes untested. DANAUS_ALL has all of them,
+// bits). For each other class it has kernels of a few sizes, so tests reach every class. DANAUS_ALL has all of them,
 // DANAUS_WANTED (an expression in `size`, of the CMake list DANAUS_SIZES) leaves sizes out.
 #pragma once
 

@@ -12,15 +12,21 @@ namespace danaus {
 // The index into kDeviceClasses of the most that the device has room for. Throws where it has less than any.
 int device_class_of(const Device& device);
 
-// What a case leaves open is chosen here:
-//   fold   circular cases whose L is an FFT size: pair; for single rows plain, if that has a kernel, else pair if they
-//          have a mask. All others: right angle
-//   N      L for pair and plain; the smallest that holds L for the right angle, L + K - 1 for a causal case by pairs
-//   split  the preferred one, or another if only that fits the device
-// Rows go in chunks (chunks.hpp) if N is less than L. They also do if all is open, L is longer than a fused kernel's N,
-// and K is so short that chunks take less time by what they move and compute.
-// Whether this build has the kernel is not asked. Throws std::invalid_argument, which says what there is, if no kernel
-// computes the case.
+// The kernel of a case. It chooses what the case leaves open.
+//
+// Fold. Circular cases whose L is an FFT size take the pair fold. Single rows of such cases take the plain fold where
+// it has a kernel. If it has none, those with a mask take the pair fold. All other cases take the right angle.
+//
+// N. Pair and plain take L. The right angle takes the smallest N that holds L. A causal case in the pair fold takes the
+// smallest N that holds L + K - 1.
+//
+// Split. The preferred one is taken, or another if only that one fits the device.
+//
+// Chunks (chunks.hpp). Rows are cut if N is less than L. They are also cut if all of this is open, L is longer than a
+// fused kernel's N, and chunks cost less by an estimate of what is moved and computed. They do for short K.
+//
+// Whether this build has the kernel is not asked. Throws std::invalid_argument if no kernel computes the case. The
+// message says what there is.
 const Variant& choose(const Convolution& problem, const Device& device);
 // The same without chunks.
 const Variant& choose_whole(const Convolution& problem, const Device& device);
