@@ -12,6 +12,7 @@
 #include "experiments/record/check.hpp"
 #include "experiments/verify/bits.hpp"
 #include "kernels/cuda/machine.hpp"
+#include "kernels/plan/selftest.hpp"
 #include "reference/spelling.hpp"
 
 namespace danaus {
@@ -99,19 +100,25 @@ void keep_worse(Json& worst, const Json& judged) {
   if (worst.is_null() || badness(judged) > badness(worst)) worst = judged;
 }
 
+// 8 hexadecimal digits, or as many points.
+std::string in_digits(const std::optional<std::uint32_t>& digest) {
+  return digest ? digest_in_words(*digest).substr(8) : "........";
+}
+
 // Cases first to first + count - 1: which failed, and the worst. Small ones are for an executor too.
 Json judged_cases(const Options& options, std::int64_t first, std::int64_t count,
                   const std::shared_ptr<const Machine>& machine, const std::shared_ptr<const Machine>& executor) {
   Json worst, failed = Json::array();
   double known = 0;
+  std::string digests;
   for (std::int64_t number = first; number < first + count; ++number) {
     const RandomVerdict verdict =
         judge(random_case(options.seed, number, options.operation), machine, is_large(number) ? nullptr : executor);
     if (!verdict.passed()) failed.push_back(number);
-    known += verdict.known;
+    known += verdict.known, digests += in_digits(verdict.digest);
     keep_worse(worst, judged_case(options, number, verdict));
   }
-  return {{"failed", failed}, {"judged", known / static_cast<double>(count)}, {"worst", worst}};
+  return {{"failed", failed}, {"judged", known / static_cast<double>(count)}, {"worst", worst}, {"digests", digests}};
 }
 
 }  // namespace

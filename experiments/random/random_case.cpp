@@ -12,6 +12,7 @@
 #include "experiments/operations/study.hpp"
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/promise.hpp"
+#include "kernels/plan/selftest.hpp"
 #include "reference/convolution/mask.hpp"
 #include "reference/half.hpp"
 #include "reference/row_terms.hpp"
@@ -243,6 +244,16 @@ std::string differing_bits(const Values& outputs, const Values& of_executor) {
   return "";
 }
 
+std::uint32_t digest_of_bits(const Values& outputs) {
+  std::uint64_t digest = kNoDigest;
+  for (const auto& [name, numbers] : outputs)
+    for (const double number : numbers) {
+      const double canonical = std::isnan(number) ? std::numeric_limits<double>::quiet_NaN() : number;
+      digest = digest_of(std::as_bytes(std::span(&canonical, 1)), digest);
+    }
+  return static_cast<std::uint32_t>(digest ^ digest >> 32);
+}
+
 }  // namespace
 
 RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& machine,
@@ -250,6 +261,7 @@ RandomVerdict judge(const RandomCase& c, const std::shared_ptr<const Machine>& m
   const Values values = random_values(c, row_limits(c.asked, machine->device()));
   const Execution done = execute(c.asked, values, machine, c.offsets, c.strides);
   RandomVerdict verdict = verdict_of(c, values, done.outputs, promise_of(c.asked, machine->device()), done.known);
+  if (done.known.empty()) verdict.digest = digest_of_bits(done.outputs);
   if (!done.violation.empty()) verdict.violation = done.violation;
   if (executor && verdict.violation.empty())
     verdict.violation = differing_bits(done.outputs, execute(c.asked, values, executor, c.offsets, c.strides).outputs);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,11 +73,13 @@ std::string describe(const RandomCase& c);
 // or by trimming, the error against y says nothing of a kernel.
 struct RandomVerdict {
   double error = 0;
-  double bound = 0;       // of it, of the kernel's roundings
-  double clearance = 0;   // the largest share of its bound that an error of the row, or of all rows, takes
-  std::string output;     // which one
-  std::string place;      // of the row in it: "b=1, h=2"
-  double known = 1;       // the share of all outputs that the machine computed
+  double bound = 0;      // of it, of the kernel's roundings
+  double clearance = 0;  // the largest share of its bound that an error of the row, or of all rows, takes
+  std::string output;    // which one
+  std::string place;     // of the row in it: "b=1, h=2"
+  double known = 1;      // the share of all outputs that the machine computed
+  // Of the bits of all outputs, NaN being as any other; nothing where the machine computed a part of them.
+  std::optional<std::uint32_t> digest;
   std::string violation;  // what was wrong beyond that: NaN, memory that was written beside an array, a refusal
   bool passed() const { return violation.empty() && clearance <= 1; }
 };

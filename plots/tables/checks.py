@@ -1,5 +1,6 @@
 """What ran where: tests, sanitizer tools and random cases, on which device, and what came of them."""
 
+from bits import held_to_executor, operation_of
 from measurements import age_words, by_device
 from report import Table
 from tables.speed import age_note, stale_words
@@ -14,16 +15,15 @@ def ran(rows):
     lines, wrong, found = [], 0, by_device(rows)
     for name, here in found.items():
         checks, drawn = [row for row in here if row["kind"] == "check"], {}
-        for row in here:
-            if row["kind"] == "random":
-                drawn.setdefault((row.get("operation", "fftconv"), row["seed"]), []).append(row)
+        for row in random_ones(here):
+            drawn.setdefault((operation_of(row), row["seed"]), []).append(row)
         lines.append([name])
-        lines += [check_cells(row) for row in checks] + [random_cells(*asked, parts) for asked, parts in drawn.items()]
-        wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in here
-                                                                        if row["kind"] == "random")
+        lines += [check_cells(row) for row in checks] + [random_cells(*asked, parts, rows) for asked, parts in drawn.items()]
+        wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in random_ones(here))
     verdict = (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; {wrong} of them with "
                f"failures{stale_words(rows)}.")
-    return Table(COLUMNS, lines, verdict=verdict, good=wrong == 0 and not any(row["stale"] for row in rows), note=age_note(rows))
+    good = wrong == 0 and not bits_differ(rows) and not any(row["stale"] for row in rows)
+    return Table(COLUMNS, lines, verdict=verdict, good=good, note=age_note(rows))
 
 
 def check_cells(row):
@@ -33,13 +33,32 @@ def check_cells(row):
             row.get("errors", ""), "", "", "", *made_by([row]), remarks([row], failed)]
 
 
-def random_cells(operation, seed, parts):
-    """All parts of an operation and a seed together."""
+def random_cells(operation, seed, parts, rows):
+    """All parts of an operation and a seed together. `rows`: of all devices, the executor's among them."""
     count, failed = sum(row["count"] for row in parts), sum(len(row["failed"]) for row in parts)
     worst = max((row["worst"] for row in parts), key=badness)
     share = "" if worst["clearance"] is None else f"{worst['clearance']:.2f}"
     return [f"random cases, {operation}", count - failed, failed, 0, "", seed, share,
-            f"{worst['case']}, {worst['data']}", *made_by(parts), remarks(parts, worst.get("violation", ""))]
+            f"{worst['case']}, {worst['data']}", *made_by(parts),
+            remarks(parts, "; ".join(filter(None, (worst.get("violation", ""), bits_of(parts, rows)))))]
+
+
+def bits_of(parts, rows):
+    """Of a GPU's cases that the executor ran too, in words."""
+    compared, different = held_to_executor(parts, random_ones(rows))
+    if not compared:
+        return ""
+    where = ": first number {2} of seed {1}".format(*different[0]) if different else ""
+    return f"{compared - len(different)} of {compared} cases as on the executor in every bit{where}"
+
+
+def bits_differ(rows):
+    drawn = random_ones(rows)
+    return held_to_executor(drawn, drawn)[1]
+
+
+def random_ones(rows):
+    return [row for row in rows if row["kind"] == "random"]
 
 
 def badness(worst):

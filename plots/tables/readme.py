@@ -3,6 +3,7 @@
 import textwrap
 from collections import Counter
 
+from bits import held_to_executor
 from evaluation import COUNTED, NULLS, evaluate
 from measurements import (ANSWERS, CUFFT, LONG, VERDICTS, ages, answering, at_fft_sizes, by_device, device_of, files_of,
                           floor_with_spectrum, passed, read_all, read_either, read_judged, short_name, timed, us)
@@ -81,9 +82,14 @@ def random_cases_are_right(drawn, device):
     if not own:
         return []
     count, failed = sum(row["count"] for row in own), sum(len(row["failed"]) for row in own)
-    return [["Random cases are right.", f"{count - failed} of {count} within their bounds; the worst takes "
-             f"{100 * max(row['worst']['clearance'] for row in own):.1f} % of its bound", device,
-             file_of(drawn, lambda row: row["device"]["name"] == device)]]
+    origin = [device, file_of(drawn, lambda row: row["device"]["name"] == device)]
+    claims = [["Random cases are right.", f"{count - failed} of {count} within their bounds; the worst takes "
+               f"{100 * max(row['worst']['clearance'] for row in own):.1f} % of its bound", *origin]]
+    compared, different = held_to_executor(own, drawn.rows)
+    if compared:
+        claims.append(["The GPU's outputs are the executor's in every bit.",
+                       f"{compared - len(different)} of {compared} random cases", *origin])
+    return claims
 
 
 def it_is_predicted(judged, predictions):

@@ -218,6 +218,17 @@ class ChecksTest(unittest.TestCase):
         line = line_of(self.ran(random_row(0, 0.9), wrong), RANDOM)
         self.assertEqual((line[6], line[-1]), ("", "y is not finite"))
 
+    def test_a_gpu_is_held_to_the_bits_of_the_executor_case_by_case(self):
+        executed = {**random_row(), "device": {"name": "executor (H200)", "sm": 90, "multiprocessors": 132},
+                    "digests": "0000000a........0000000c"}
+        for last, same, good in (("0000000c", 2, True), ("0000000d", 1, False)):
+            table = self.ran({**random_row(), "digests": "0000000a0000000b" + last}, executed)
+            line = next(line for line in table.rows[table.rows.index(["NVIDIA H200"]):] if line[0] == RANDOM)
+            self.assertTrue(line[-1].startswith(f"{same} of 2 cases as on the executor in every bit"), line)
+            self.assertEqual((table.good, "first number 2 of seed 3" in line[-1]), (good, not good))
+        for other in ({"first": 500}, {"seed": "4"}, {"operation": "ssmconv"}, {"code": "0" * 12}):
+            self.assertNotIn("bit", str(self.ran({**random_row(), "digests": "0000000f"}, {**executed, **other}).rows))
+
     def test_stale_rows_are_red(self):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)

@@ -169,6 +169,16 @@ TEST(RandomCases, OtherBitsFailWhereTheyAreCompared) {
   EXPECT_EQ(judge(c, executor, executor).violation, "");
   EXPECT_EQ(judge(c, off).violation, "");
   EXPECT_THAT(judge(c, off, executor).violation, HasSubstr("y[0] is"));
+  EXPECT_NE(judge(c, off).digest, judge(c, executor).digest);
+}
+
+TEST(RandomCases, ADigestIsOfAllBitsWhateverTheOrderOfThreads) {
+  RandomCase c;
+  c.asked = parse_case("fftconv_f16_circular_l256_b2_h700");
+  const auto digest = [&](ExecutorOptions options) { return judge(c, executor_machine(options)).digest; };
+  ASSERT_TRUE(digest({}));
+  EXPECT_EQ(digest({.order = host::Order::random, .seed = 3}), digest({}));
+  EXPECT_FALSE(digest({.whole_blocks = 0})) << "of a part of the outputs";
 }
 
 // Of every output, and of what stands beside it.
