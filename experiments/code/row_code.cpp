@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "experiments/code/machine_code.hpp"
+#include "experiments/operations/study.hpp"
 #include "kernels/cpu/kernels.hpp"
 #include "kernels/cpu/program_work.hpp"
 #include "kernels/plan/named_kernel.hpp"
@@ -55,6 +56,14 @@ Code code_of_families(const std::set<std::string>& families, int sm) {
   return {machine_code().of(families, sm).value_or(""), digest_of(sources)};
 }
 
+Code code_of_operation(std::string_view word, const Device& device) {
+  if (device.name == Device().name) return {kRevision.kernels, kRevision.kernels};
+  const auto& all = studied_operations();
+  const auto of = std::ranges::find(all, word, &StudiedOperation::word);
+  if (of == all.end()) return {"no kernel", "no kernel"};
+  return code_of_families(of->families(), device.sm);
+}
+
 Code code_of_all_kernels(const Device& device) {
   if (device.name == Device().name) return {kRevision.kernels, kRevision.kernels};
   std::set<std::string> families;
@@ -75,7 +84,8 @@ std::optional<Code> code_of(const Json& row) {
   const std::string kind = row.at("kind");
   if (!row.contains("code") || kind == "forecast") return std::nullopt;
   const Device device = device_of(row.at("device"));
-  if (kind == "check" || kind == "random") return code_of_all_kernels(device);
+  if (kind == "check") return code_of_all_kernels(device);
+  if (kind == "random") return code_of_operation(row.value("operation", "fftconv"), device);
   std::optional<NamedKernel> named;
   if (row.contains("asked_kernel")) try {
       named.emplace(row.at("asked_kernel").get<std::string>());

@@ -81,7 +81,9 @@ Rows bench_rows() {
 std::string families_of(std::string_view word) {
   const auto& all = studied_operations();
   const auto found = std::ranges::find(all, word, &StudiedOperation::word);
-  return found == all.end() ? "" : found->families();
+  if (found == all.end()) return "";
+  const std::set<std::string> names = found->families();
+  return join(std::vector(names.begin(), names.end()));
 }
 
 Rows operation_rows() {

@@ -144,7 +144,7 @@ int run_random(std::span<const std::string> words, Console& console) {
                      {"first", first},
                      {"count", std::min(kCasesOfRow, end - first)},
                      {"device", device_block(machine->device())},
-                     {"code", code_of_all_kernels(machine->device()).words()}});
+                     {"code", code_of_operation(options.operation, machine->device()).words()}});
   if (options.device)
     for (Json& row : asked) row["driver"] = gpu_driver(*options.device).value_or("unknown");
   if (options.bits)

@@ -6,6 +6,9 @@
 #include "experiments/cli/table.hpp"
 #include "experiments/operations/some_rows.hpp"
 #include "experiments/operations/study.hpp"
+#include "kernels/families/mask/family.hpp"
+#include "kernels/families/pieces/family.hpp"
+#include "kernels/families/rescaled/family.hpp"
 #include "kernels/families/taps/family.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/correlation.hpp"
@@ -192,15 +195,16 @@ Case random_convolution_or_masked(Draw& draw) {
 }
 
 template <bool with_gradients>
-std::string families() {
-  std::set<std::string> names = {std::string(spectrum::Family::name)};
+std::set<std::string> families() {
+  std::set<std::string> names = {std::string(spectrum::Family::name), std::string(rescaled::Family::name),
+                                 std::string(pieces::Family::name), std::string(mask::Family::name)};
   for (const auto& v : variants()) names.emplace(v->family);
   for (const auto& v : long_variants()) names.emplace(v->family);
   if (with_gradients) {
     for (const auto& c : correlators()) names.emplace(c->family);
     names.emplace(taps::Family::name);
   }
-  return join(std::vector(names.begin(), names.end()));
+  return names;
 }
 
 }  // namespace

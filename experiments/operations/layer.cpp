@@ -150,9 +150,13 @@ Study layer_study() {
       "b32_c64x64_l128x128_m16x16_twosided}";
   return {
       layer_subject,
-      {{"spectral", [](Draw& draw) -> Case { return random_layer(draw); }, [] { return std::string("layer"); }, true},
+      {{"spectral", [](Draw& draw) -> Case { return random_layer(draw); },
+        [] { return std::set<std::string>{"layer"}; }, true},
        {"spectralgrad", [](Draw& draw) -> Case { return random_layer_gradient(draw); },
-        [] { return std::string("layer, layer_gradient"); }, true}},
+        [] {
+          return std::set<std::string>{"layer", "layer_gradient"};
+        },
+        true}},
       {{"spectral layer",
         "spectral_{f32_tf32,f32,f16,bf16}_{complex_b3_c32x64_l128_m64_shared_channelmajor,complex_b9_c5x19_l36_m7,"
         "b2_c24x40_l96_m49_shared,b5_c20x33_l100_m12_adjoint}"},

@@ -100,9 +100,13 @@ Study short_study() {
       "same_k31_l290_b2_h33_postgate_channelslast}";
   return {short_subject,
           {{"shortconv", [](Draw& draw) -> Case { return random_short(draw); },
-            [] { return std::string("direct, short_filter, toeplitz"); }},
+            [] {
+              return std::set<std::string>{"direct", "short_filter", "toeplitz"};
+            }},
            {"shortconvgrad", [](Draw& draw) -> Case { return ShortBackward{random_short(draw)}; },
-            [] { return std::string("short_gradient, direct, short_filter, toeplitz"); }}},
+            [] {
+              return std::set<std::string>{"short_gradient", "direct", "short_filter", "toeplitz"};
+            }}},
           {{"short convolution", "shortconv" + shapes}, {"its gradients", "shortconvgrad" + shapes}},
           // Where taps in registers, Toeplitz blocks, pieces and whole rows by FFT take over from each other.
           {{"short", "how many taps are few, and which way do they go?",

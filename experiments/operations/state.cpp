@@ -79,7 +79,8 @@ StateSpace random_state(Draw& draw) {
 
 Study state_study() {
   return {state_subject,
-          {{"ssmconv", [](Draw& draw) -> Case { return random_state(draw); }, [] { return std::string("state"); }}},
+          {{"ssmconv", [](Draw& draw) -> Case { return random_state(draw); },
+            [] { return std::set<std::string>{"state"}; }}},
           // Of each kernel, rows in parts, the recurrence.
           {{"state-space model",
             "ssmconv_{f16,bf16}_{s64_l200_b3_h2_initial_final,s1_l130_b2_h1,s256_l96_b2_h1_final,"

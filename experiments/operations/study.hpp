@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,9 +61,8 @@ class Draw {
 struct StudiedOperation {
   std::string_view word;
   Case (*draw)(Draw& draw);
-  std::string (
-      *families)();        // of the kernels that a plan may run, those that prepare among them: "layer, layer_gradient"
-  bool of_layers = false;  // whose arrays share an offset
+  std::set<std::string> (*families)();  // of the kernels that a plan may run, those that prepare among them
+  bool of_layers = false;               // whose arrays share an offset
 };
 
 // Cases that danaus verify judges by default, and what they are there to vary.

@@ -2,8 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "experiments/code/machine_code.hpp"
 #include "experiments/code/row_code.hpp"
+#include "experiments/operations/study.hpp"
+#include "experiments/random/random_case.hpp"
+#include "kernels/cpu/program_work.hpp"
 #include "tests/experiments/support.hpp"
 
 namespace danaus {
@@ -62,6 +67,22 @@ TEST(Code, ARowsStandingIsThatOfItsCode) {
   clocked["stopwatch"] = "another";
   EXPECT_EQ(standing_of(clocked), Standing::stale);
   EXPECT_FALSE(standing_of({{"kind", "verify"}}));
+}
+
+// So that rows of random cases age with what they ran, and with nothing else.
+TEST(Code, PlansForAnOperationRunTheFamiliesThatItNames) {
+  const Device device = device_of(kH200);
+  for (const StudiedOperation& operation : studied_operations()) {
+    const std::set<std::string> named = operation.families();
+    for (int number = 0; number < 150; ++number) {
+      const Case asked = random_case(1, number, operation.word).asked;
+      visit_launches(asked, device, [&](const Launch& launch, std::span<const std::uint32_t>) {
+        EXPECT_TRUE(named.contains(std::string(launch.kernel.family))) << asked.token() << ": " << launch.kernel.family;
+      });
+    }
+    EXPECT_NE(code_of_operation(operation.word, device).sources, code_of_all_kernels(device).sources);
+  }
+  EXPECT_EQ(code_of_operation("layer", device).words(), "no kernel");
 }
 
 TEST(Code, TestsOnTheExecutorAreOfTheSources) {
