@@ -1,4 +1,6 @@
 // Convolutions, their gradients and training steps.
+#include "experiments/operations/convolution.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -91,6 +93,8 @@ std::int64_t length_from(Draw& draw) {
   }
 }
 
+}  // namespace
+
 Convolution random_convolution(Draw& draw) {
   Convolution p;
   p.dtype = draw.one_of({Dtype::f16, Dtype::bf16});
@@ -115,6 +119,8 @@ Convolution random_convolution(Draw& draw) {
   p.pregate = draw.from(0, 2) == 0, p.postgate = draw.from(0, 2) == 0;
   return p;
 }
+
+namespace {
 
 // Whether every build has the kernel: a case's number says the same everywhere.
 bool is_usual(const Convolution& p) {
@@ -208,6 +214,8 @@ std::set<std::string> families() {
 }
 
 }  // namespace
+
+std::string convolution_families() { return families<false>(); }
 
 Study convolution_study() {
   return {convolution_subject,

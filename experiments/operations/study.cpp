@@ -5,7 +5,8 @@
 namespace danaus {
 
 const std::vector<Study>& studies() {
-  static const std::vector<Study> kStudies = {convolution_study(), layer_study(), short_study(), state_study()};
+  static const std::vector<Study> kStudies = {convolution_study(), gated_study(), layer_study(), short_study(),
+                                              state_study()};
   return kStudies;
 }
 

@@ -95,6 +95,7 @@ std::function<std::vector<Case>()> cases_of(std::vector<std::string> patterns);
 
 // What study.cpp lists.
 Study convolution_study();
+Study gated_study();
 Study layer_study();
 Study short_study();
 Study state_study();

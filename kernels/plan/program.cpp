@@ -7,6 +7,7 @@
 #include "kernels/plan/convolution.hpp"
 #include "kernels/plan/filter.hpp"
 #include "kernels/plan/fused.hpp"
+#include "kernels/plan/gated.hpp"
 #include "kernels/plan/long.hpp"
 #include "kernels/plan/short.hpp"
 #include "kernels/plan/spectral.hpp"
@@ -53,6 +54,7 @@ Program make_program(const Case& asked, const Device& device, std::span<const st
   if (const auto* backward = asked.as<ShortBackward>()) return make_short_backward_program(asked, *backward, device);
   if (asked.as<SpectralGradient>()) return make_spectral_gradient_program(asked, device);
   if (asked.as<StateSpace>()) return make_state_program(asked, device);
+  if (const auto* gated = asked.as<GatedConvolution>()) return make_gated_program(asked, *gated, device);
   const Convolution* p = asked.as<Convolution>();
   if (!p) fail("plan: ", asked.token(), " is of an operation that has no kernel");
   const Variant& dense = choose(*p, device);

@@ -9,6 +9,7 @@
 #include "kernels/plan/state.hpp"
 #include "reference/backward/backward.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/gated/gated.hpp"
 #include "reference/short_backward/short_backward.hpp"
 #include "reference/spectral_gradient/spectral_gradient.hpp"
 #include "reference/state/state.hpp"
@@ -34,6 +35,7 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 // become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
   if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;
+  if (const auto* gated = asked.as<GatedConvolution>()) return gated->taps == 0 || v.dtype == Dtype::bf16;
   if (convolution_of(asked) && v.size > 0) return true;
   if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
   return v.dtype != Dtype::f16;
@@ -52,6 +54,11 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
     const RoundingsOfGradients gradients =
         asked.as<Convolution>() ? RoundingsOfGradients{} : roundings_of_gradients(*p, v, device);
     promise.roundings.of_rows = gradients.of_rows, promise.roundings.of_sums = gradients.of_sums;
+    return promise;
+  }
+  if (const auto* gated = asked.as<GatedConvolution>()) {
+    // Short filters round their taps, and each part once.
+    promise.roundings.forward += gated->taps > 0 ? 2 * static_cast<int>(parts(*gated)) : 0;
     return promise;
   }
   promise.shared_rows = 1;

@@ -1,0 +1,16 @@
+// Random convolutions, for operations that contain one.
+#pragma once
+
+#include <string>
+
+#include "experiments/operations/study.hpp"
+#include "reference/convolution/convolution.hpp"
+
+namespace danaus {
+
+// Without N, fold, factors and mask.
+Convolution random_convolution(Draw& draw);
+// Of the kernels that its plan may run: "chain, cluster, ..."
+std::string convolution_families();
+
+}  // namespace danaus
