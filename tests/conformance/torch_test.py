@@ -56,7 +56,8 @@ def padding_of(case):
 @tests_of("danaus.torch")
 class Operators(PretendedGpu):
     def check(self, case):
-        getattr(self, "long" if case.operation.startswith("fftconv") else "short")(case)
+        kind = {"fftconv": "long", "shortconv": "short", "gatedconv": "gated"}
+        next(getattr(self, name) for word, name in kind.items() if case.operation.startswith(word))(case)
 
     def long(self, case):
         tensors, mode = tensors_of(case), mode_of(case)
@@ -102,6 +103,14 @@ class Operators(PretendedGpu):
             gradients = _torch_short._short_conv_backward_cuda(tensors["dy"], *arguments, needed)
             outputs.update(zip(("du", "dk", "dbias", "dpregate", "dpostgate"), gradients))
         self.expect_right(case, outputs)
+
+    def gated(self, case):
+        tensors = tensors_of(case)
+        parts = [name for name in ("u", "pregate", "postgate") if name in tensors]
+        taps, bias = (None if name not in tensors else tensors[name].flatten(0, 1) for name in ("taps", "bias"))
+        y = gated_conv(torch.cat([tensors[name] for name in parts], 1), tensors["k"], taps, bias, tensors.get("skip"),
+                       mode_of(case), tuple(parts))
+        self.assertEqual(case.complaint("samples", {"y": y.double().numpy()}), "")
 
     def expect_right(self, case, outputs):
         names = [array["name"] for array in case.arrays if array["role"] == "output"]
