@@ -79,11 +79,17 @@ std::unique_ptr<Step> make_inner(std::unique_ptr<Step> step, const Case& inner, 
 void append(Program& to, Program&& program, const Case& inner, std::span<const Source> sources,
             const Scratch& preparing, const Scratch& executing) {
   if (program.prepared_is_filter) throw std::logic_error("plan: no composition of a program that prepares nothing");
+  const std::vector<Array> arrays = inner.arrays();
+  std::vector<Source> filters, others;
+  for (const Source& source : sources) {
+    const bool is_filter = arrays.at(array_of(arrays, source.name)).role == Role::filter;
+    (is_filter ? filters : others).push_back(source);
+  }
   const std::int64_t prepared = aligned(to.prepared_bytes);
   for (auto& step : program.prepare)
-    to.prepare.push_back(make_inner(std::move(step), inner, sources, preparing, prepared));
+    to.prepare.push_back(make_inner(std::move(step), inner, filters, preparing, prepared));
   for (auto& step : program.execute)
-    to.execute.push_back(make_inner(std::move(step), inner, sources, executing, prepared));
+    to.execute.push_back(make_inner(std::move(step), inner, others, executing, prepared));
   to.prepared_bytes = prepared + program.prepared_bytes;
   to.layout += (to.layout.empty() ? "" : "+") + program.layout;
 }

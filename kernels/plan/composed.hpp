@@ -38,7 +38,8 @@ struct Source {
 std::unique_ptr<Step> make_inner(std::unique_ptr<Step> step, const Case& inner, std::span<const Source> sources,
                                  const Scratch& scratch, std::int64_t prepared);
 
-// Adds a program's steps behind those that are there. `scratch` is what `to` has between its steps in each phase.
+// Adds a program's steps behind those that are there. Places of filters are of the scratch of what prepares, others of
+// that of what executes.
 void append(Program& to, Program&& program, const Case& inner, std::span<const Source> sources,
             const Scratch& preparing, const Scratch& executing);
 

@@ -45,7 +45,7 @@ class Skip final : public Step {
 
  private:
   skip::Layout layout() const {
-    const auto& of = skip::Family::instances(0).list[kernel_.instance];
+    const auto of = skip::Family::instances(0).list[kernel_.instance];
     return {of.key, of.tuning};
   }
   Convolution p_;
