@@ -123,6 +123,7 @@ Rows kernels() {
   };
   for (const auto& v : variants()) add(v.get());
   for (const auto& v : sparse_variants()) add(v.get());
+  for (const auto& v : filtered_variants()) add(v.get());
   for (const auto& v : long_variants()) add(v.get());
   for (const auto& c : correlators())
     rows.push_back({c->name, std::to_string(c->size), "", c->pair ? "pair" : "rightangle", "with",
@@ -145,6 +146,7 @@ void print_families(std::ostream& out) {
   };
   for (const auto& v : variants()) add(*v, v->preferred || v->unaligned);
   for (const auto& v : sparse_variants()) add(*v, true);
+  for (const auto& v : filtered_variants()) add(*v, true);
   for (const auto& v : long_variants()) add(*v, v->preferred || v->unaligned);
   for (const auto& c : correlators()) add(*c, true);
   std::vector<std::vector<std::string>> cells;

@@ -18,7 +18,7 @@ constexpr double kGroupOperandBytes = 2. * 16 * 8 / 4;  // of a product's second
 
 // Of a fused convolution; else nothing.
 const Variant* fused_kernel(const LaunchWork& launch) {
-  for (const auto& list : {variants(), sparse_variants()})
+  for (const auto& list : {variants(), sparse_variants(), filtered_variants()})
     for (const auto& v : list)
       if (v->name == launch.kernel) return v.get();
   return nullptr;

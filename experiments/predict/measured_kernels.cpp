@@ -76,7 +76,7 @@ Case asked_by(const Line& line) {
 }
 
 const Variant* kernel_named(std::string_view name) {
-  for (const auto& list : {variants(), sparse_variants()})
+  for (const auto& list : {variants(), sparse_variants(), filtered_variants()})
     for (const auto& v : list)
       if (v->name == name) return v.get();
   return nullptr;

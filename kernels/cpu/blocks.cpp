@@ -13,7 +13,7 @@
 namespace danaus {
 
 const Variant* variant_of(const KernelId& id) {
-  for (const auto& list : {variants(), sparse_variants()})
+  for (const auto& list : {variants(), sparse_variants(), filtered_variants()})
     for (const auto& v : list)
       if (v->family == id.family && v->line == id.line && v->instance == id.instance) return v.get();
   return nullptr;

@@ -43,6 +43,8 @@ template <class Key>
 constexpr bool has_path(const Key& key, Path path) {
   if constexpr (requires { key.has_path(path); })
     return key.has_path(path);
+  else if constexpr (requires { key.filtered; })
+    return !encloses(path) || (!key.filtered && takes_any_alignment(key.size(), key.fold));
   else if constexpr (requires {
                        key.size();
                        key.fold;

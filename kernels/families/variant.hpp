@@ -66,6 +66,7 @@ class Variant {
   Fold fold;
   bool gated;
   bool sparse = false;       // leaves out what a mask removes: sparse_variants() in plan/registry.hpp
+  bool filtered = false;     // short filters convolve u and gates first: filtered_variants()
   int size;                  // N; 0 without an FFT
   std::vector<int> factors;  // of N, outermost stage first
   bool preferred;            // the choice of its kind and N where the caller makes none
@@ -109,7 +110,7 @@ class Variant {
   // Of rows [B, H, L] and what a slab has of them. L must be a multiple of the grain.
   TensorShape tensor_shape(int batch, int channels, int length, const RowStrides& strides) const;
   int tensor_grain() const { return rows().line_step; }
-  bool takes_any_alignment() const { return danaus::takes_any_alignment(size, fold); }
+  bool takes_any_alignment() const { return !filtered && danaus::takes_any_alignment(size, fold); }
   virtual Share share(const Load& load) const = 0;
   // Of a sparse kernel: how many live pieces of a spectrum it has room for, and pays with.
   virtual int most_pieces() const { return spectrum_numbers() / 4; }
@@ -138,6 +139,7 @@ class VariantOf final : public Variant {
     size = made.key.size();
     factors = Family::factors(layout_);
     if constexpr (requires { made.key.sparse; }) sparse = made.key.sparse;
+    if constexpr (requires { made.key.filtered; }) filtered = made.key.filtered;
     preferred = made.worth == kChosen, unaligned = made.worth == kUnaligned, classes = made.classes,
     compiled = made.compiled;
     threads = layout_.threads, shared_bytes = layout_.shared_bytes, blocks_per_sm = made.tuning.blocks;

@@ -75,4 +75,11 @@ struct ConvolutionArguments {
   Transfer transfer;
 };
 
+// Of a convolution whose rows short filters convolve first. Its P parts are u and the gates that there are.
+struct FilteredArguments : ConvolutionArguments {
+  const float* taps;  // [P, H, T]
+  const float* bias;  // [P, H] or null
+  int tap_count;      // T, at most 8
+};
+
 }  // namespace danaus

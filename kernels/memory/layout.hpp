@@ -34,6 +34,7 @@ struct RowLayout {
   Dtype dtype;                         // of rows; arithmetic is of f16
   bool pair;                           // two rows an item, one complex sequence; or real data
   bool gated;                          // takes gates, either or both
+  bool filtered = false;               // short filters convolve u and gates first (memory/short_filters.hpp)
   int size;                            // N
   int slabs;                           // of an item; 64 samples from one to the next
   int plane_lines;                     // of a plane of a row's slab,

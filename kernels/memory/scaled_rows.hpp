@@ -4,7 +4,7 @@
 // times the postgate. A row that is not finite is computed as zeros and stored as NaN: its partner is right.
 #pragma once
 
-#include "kernels/memory/rows.hpp"
+#include "kernels/memory/short_filters.hpp"
 #include "kernels/tile/range.hpp"
 
 namespace danaus::inline DANAUS_BACKEND {
@@ -152,14 +152,24 @@ class ScaledRows {
       const double y = value * scale;
       return static_cast<float>(gated ? y * of_gate : y);
     };
-    const Words<4> gate =
-        gated ? load_chunk(a_.postgate, place(a_.postgate_strides, of_row, a_.result_length), n, transfer())
-              : Words<4>{};
     Words<4> words;
-    DANAUS_UNROLL
-    for (int k = 0; k < 4; ++k)
-      words[k] = device::pack2<T>(result(results[2 * k], device::lower_float<T>(gate[k])),
-                                  result(results[2 * k + 1], device::upper_float<T>(gate[k])));
+    if constexpr (kFiltered) {
+      double gate[8] = {};
+      if (gated) load_filtered(FilteredPart::postgate, of_row, n, gate);
+      const auto of_gate = [&](int k) { return static_cast<float>(gate[k]); };
+      DANAUS_UNROLL
+      for (int k = 0; k < 4; ++k)
+        words[k] =
+            device::pack2<T>(result(results[2 * k], of_gate(2 * k)), result(results[2 * k + 1], of_gate(2 * k + 1)));
+    } else {
+      const Words<4> gate =
+          gated ? load_chunk(a_.postgate, place(a_.postgate_strides, of_row, a_.result_length), n, transfer())
+                : Words<4>{};
+      DANAUS_UNROLL
+      for (int k = 0; k < 4; ++k)
+        words[k] = device::pack2<T>(result(results[2 * k], device::lower_float<T>(gate[k])),
+                                    result(results[2 * k + 1], device::upper_float<T>(gate[k])));
+    }
     store_chunk(a_.y, place(a_.y_strides, of_row, a_.result_length), n, transfer(), words);
   }
 
@@ -167,6 +177,7 @@ class ScaledRows {
   static constexpr auto layout = P::layout;
   static constexpr Dtype T = layout.dtype;
   static constexpr int kWarps = Worker::kThreads / 32;
+  static constexpr bool kFiltered = std::is_base_of_v<FilteredArguments, Arguments>;
 
   DANAUS_DEVICE Transfer transfer() const {
     return a_.transfer == Transfer::tensor || a_.transfer == Transfer::vector ? Transfer::vector : Transfer::element;
@@ -176,15 +187,56 @@ class ScaledRows {
   }
   // 8 samples times the pregate.
   DANAUS_DEVICE void load(const Item& row, int n, double (&samples)[8]) const {
-    const Words<4> words = load_chunk(a_.u, place(a_.u_strides, row, a_.length), n, transfer());
+    if constexpr (kFiltered) {
+      load_filtered(FilteredPart::u, row, n, samples);
+      if (!a_.pregate) return;
+      double gate[8];
+      load_filtered(FilteredPart::pregate, row, n, gate);
+      DANAUS_UNROLL
+      for (int k = 0; k < 8; ++k) samples[k] *= gate[k];
+    } else {
+      const Words<4> words = load_chunk(a_.u, place(a_.u_strides, row, a_.length), n, transfer());
+      DANAUS_UNROLL
+      for (int k = 0; k < 4; ++k)
+        samples[2 * k] = device::lower_float<T>(words[k]), samples[2 * k + 1] = device::upper_float<T>(words[k]);
+      if (!layout.gated || !a_.pregate) return;
+      const Words<4> gate = load_chunk(a_.pregate, place(a_.pregate_strides, row, a_.length), n, transfer());
+      DANAUS_UNROLL
+      for (int k = 0; k < 4; ++k)
+        samples[2 * k] *= device::lower_float<T>(gate[k]), samples[2 * k + 1] *= device::upper_float<T>(gate[k]);
+    }
+  }
+  // 8 samples of a part through its short filter, zeros behind the row.
+  DANAUS_DEVICE void load_filtered(FilteredPart part, const Item& row, int n, double (&samples)[8]) const {
+    const bool is_u = part == FilteredPart::u, is_pregate = part == FilteredPart::pregate;
+    const void* rows = is_u ? a_.u : is_pregate ? a_.pregate : a_.postgate;
+    const RowStrides& strides = is_u ? a_.u_strides : is_pregate ? a_.pregate_strides : a_.postgate_strides;
+    double near[16];  // from the chunk before on
     DANAUS_UNROLL
-    for (int k = 0; k < 4; ++k)
-      samples[2 * k] = device::lower_float<T>(words[k]), samples[2 * k + 1] = device::upper_float<T>(words[k]);
-    if (!layout.gated || !a_.pregate) return;
-    const Words<4> gate = load_chunk(a_.pregate, place(a_.pregate_strides, row, a_.length), n, transfer());
+    for (int half = 0; half < 2; ++half) {
+      const int first = n - 8 + 8 * half;
+      const Words<4> words =
+          first < 0 ? Words<4>{} : load_chunk(rows, place(strides, row, a_.length), first, transfer());
+      DANAUS_UNROLL
+      for (int k = 0; k < 4; ++k) {
+        near[8 * half + 2 * k] = device::lower_float<T>(words[k]);
+        near[8 * half + 2 * k + 1] = device::upper_float<T>(words[k]);
+      }
+    }
+    const long long number = 1ll * number_of(a_, part) * a_.channels + row.channel;
+    const float bias = a_.bias ? float_of(device::load_global<4>(a_.bias + number)[0]) : 0;
     DANAUS_UNROLL
-    for (int k = 0; k < 4; ++k)
-      samples[2 * k] *= device::lower_float<T>(gate[k]), samples[2 * k + 1] *= device::upper_float<T>(gate[k]);
+    for (double& sample : samples) sample = bias;
+    DANAUS_UNROLL
+    for (int t = 0; t < 8; ++t) {
+      if (t >= a_.tap_count) break;
+      const double tap = float_of(device::load_global<4>(a_.taps + number * a_.tap_count + t)[0]);
+      DANAUS_UNROLL
+      for (int k = 0; k < 8; ++k) samples[k] = device::fma(tap, near[8 + k - t], samples[k]);
+    }
+    DANAUS_UNROLL
+    for (int k = 0; k < 8; ++k)
+      if (n + k >= a_.length) samples[k] = 0;
   }
   const Arguments& a_;
   const Item item_;

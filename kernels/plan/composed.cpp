@@ -5,9 +5,6 @@
 namespace danaus {
 namespace {
 
-constexpr std::int64_t kAlignment = 256;
-constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 class Inner final : public Step {
  public:
   Inner(std::unique_ptr<Step> step, const Case& inner, std::span<const Source> sources, const Scratch& scratch,

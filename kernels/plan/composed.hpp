@@ -10,6 +10,12 @@
 
 namespace danaus {
 
+// To where what stands beside begins.
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  constexpr std::int64_t kAlignment = 256;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 // Memory between the programs of a composition, at the beginning of the workspace.
 class Scratch {
  public:

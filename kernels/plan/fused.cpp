@@ -89,6 +89,24 @@ void FusedKernel::fit(const Machine& machine) {
 
 Launch FusedKernel::launch(ConvolutionArguments a, const Machine& machine, std::int64_t spectrum_bytes,
                            std::int64_t table_bytes) const {
+  Launch launch = prepared(a, machine, spectrum_bytes, table_bytes);
+  launch.give(a);
+  return launch;
+}
+
+Launch FusedKernel::launch_filtered(ConvolutionArguments a, const float* taps, const float* bias,
+                                    std::int64_t tap_count, const Machine& machine, std::int64_t spectrum_bytes,
+                                    std::int64_t table_bytes) const {
+  Launch launch = prepared(a, machine, spectrum_bytes, table_bytes);
+  const std::int64_t filters = (1 + (a.pregate != nullptr) + (a.postgate != nullptr)) * a.channels;
+  launch.touches({"taps", taps, 4 * filters * tap_count, false, false});
+  if (bias) launch.touches({"bias", bias, 4 * filters, false, false});
+  launch.give(FilteredArguments{a, taps, bias, static_cast<int>(tap_count)});
+  return launch;
+}
+
+Launch FusedKernel::prepared(ConvolutionArguments& a, const Machine& machine, std::int64_t spectrum_bytes,
+                             std::int64_t table_bytes) const {
   if (a.result_length == 0) a.result_length = a.length;
   a.transfer = choose_transfer(a, variant_, machine.device());
   const Path path = path_of(a.transfer);
@@ -114,7 +132,6 @@ Launch FusedKernel::launch(ConvolutionArguments a, const Machine& machine, std::
   if (a.spectrum_parts > 0 && a.spectrum_ranges)
     launch.touches({"ranges", a.spectrum_ranges, std::int64_t{8} * a.channels * a.spectrum_parts, false, false});
   launch.touches({"tables", a.tables, table_bytes, false, true});
-  launch.give(a);
   return launch;
 }
 

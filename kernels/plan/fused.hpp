@@ -23,10 +23,16 @@ class FusedKernel {
   // `table_bytes`.
   Launch launch(ConvolutionArguments a, const Machine& machine, std::int64_t spectrum_bytes,
                 std::int64_t table_bytes) const;
+  // The same of a kernel that filters rows first. `taps` and `bias` are [P, H, T] and [P, H] for P parts.
+  Launch launch_filtered(ConvolutionArguments a, const float* taps, const float* bias, std::int64_t tap_count,
+                         const Machine& machine, std::int64_t spectrum_bytes, std::int64_t table_bytes) const;
 
  private:
   std::int64_t& concurrent(Path path) { return concurrent_.at(static_cast<std::size_t>(path)); }
   std::int64_t concurrent(Path path) const { return concurrent_.at(static_cast<std::size_t>(path)); }
+  // The launch but for its arguments, which `a` then are.
+  Launch prepared(ConvolutionArguments& a, const Machine& machine, std::int64_t spectrum_bytes,
+                  std::int64_t table_bytes) const;
   void bind_maps(const Machine& machine, ConvolutionArguments& a) const;
   void bind_enclosing(const Machine& machine, ConvolutionArguments& a) const;
   KernelId kernel() const { return {variant_.family, variant_.line, variant_.instance}; }

@@ -35,7 +35,7 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 // become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
   if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;
-  if (const auto* gated = asked.as<GatedConvolution>()) return gated->taps == 0 || v.dtype == Dtype::bf16;
+  if (const auto* gated = asked.as<GatedConvolution>()) return gated->taps == 0 || v.filtered || v.dtype == Dtype::bf16;
   if (convolution_of(asked) && v.size > 0) return true;
   if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
   return v.dtype != Dtype::f16;
@@ -57,8 +57,12 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
     return promise;
   }
   if (const auto* gated = asked.as<GatedConvolution>()) {
-    // Short filters round their taps, and each part once.
-    promise.roundings.forward += gated->taps > 0 ? 2 * static_cast<int>(parts(*gated)) : 0;
+    // In one launch what is multiplied by a gate anyway is rounded once with it, and the postgate by itself. In several
+    // short filters round their taps, and each part once.
+    if (v.filtered)
+      promise.roundings.forward += gated->conv.postgate;
+    else if (gated->taps > 0)
+      promise.roundings.forward += 2 * static_cast<int>(parts(*gated));
     return promise;
   }
   promise.shared_rows = 1;

@@ -16,4 +16,7 @@ std::span<const std::unique_ptr<const Variant>> variants();
 // Those that leave out what a mask removes, in the same order: at most one of a type, an N and its factors.
 std::span<const std::unique_ptr<const Variant>> sparse_variants();
 
+// Those whose rows short filters convolve first, in the same order: of one type, N and fold one is preferred.
+std::span<const std::unique_ptr<const Variant>> filtered_variants();
+
 }  // namespace danaus

@@ -19,6 +19,7 @@
 
 #include "kernels/families/chain/layout.hpp"
 #include "kernels/memory/scaled_rows.hpp"
+#include "kernels/memory/short_filters.hpp"
 #include "kernels/memory/walks.hpp"
 #include "kernels/product/multiply.hpp"
 #include "kernels/tile/radix.hpp"
@@ -35,6 +36,7 @@ struct WarpWorker {
 template <Key key, Tuning tuning>
 struct Shape {
   static constexpr Layout layout{key, tuning};
+  using Arguments = std::conditional_t<key.filtered, FilteredArguments, ConvolutionArguments>;
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 
   static DANAUS_DEVICE void tensor_at(Item item, int, int (&at)[5]) {
@@ -43,6 +45,8 @@ struct Shape {
 };
 
 using Tiles = Tiles256;
+
+struct Nothing {};
 
 // Lane's address of the x4 matrices (i, j) of block nr of a row: n1 = 8 i + lane % 8, chunks of 8 samples n2 = 8 j. Two
 // rows are as long as a whole number of swizzled patterns. Blocks are half a pattern, so that what one adds to the
@@ -225,7 +229,8 @@ DANAUS_DEVICE void rows_there(const Constants<P>& c, Tiles& x) {
 template <class P, Path path>
 class Warp {
  public:
-  DANAUS_DEVICE explicit Warp(const ConvolutionArguments& a)
+  using Arguments = typename P::Arguments;
+  DANAUS_DEVICE explicit Warp(const Arguments& a)
       : a_(a),
         path_(path == Path::any ? path_of(a.transfer) : path),
         leader_(device::lane_index() == 0),
@@ -248,6 +253,7 @@ class Warp {
       hold_spectrum(item.channel);
       if (has_beyond()) beyond_ = load_beyond(item);
       wait_for(place, parity);
+      if constexpr (layout.filtered) filter(item, slab);
       Words<4> re[r], im[r] = {};  // four tiles each
       load(slab, re, im);
       if (is_enclosing()) cut(row_place(a_, a_.u_strides, Path::enclosing, item), re);
@@ -409,6 +415,24 @@ class Warp {
     }
   }
 
+  // Short filters over the item's rows in the slab, from the last samples to the first: what a block of them reads of
+  // the one before is as it came. The pregate is in u then.
+  DANAUS_DEVICE void filter(const Item& item, SharedAddress slab) {
+    filters_.hold(a_, item.channel);
+    const auto row_at = [=](int row) {
+      return [=](int chunk) { return swizzled(slab + row * layout.row_bytes + 16 * chunk); };
+    };
+    DANAUS_UNROLL
+    for (int row = 0; row < layout.item_rows; ++row) {
+      if (item.row + row >= a_.batch) continue;
+      DANAUS_UNROLL_BY(2)
+      for (int block = 2 * r - 1; block >= 0; --block)
+        if (128 * block < a_.length)
+          filters_.filter(a_, block, row_at(row), row_at(layout.pregate_row + row), row_at(layout.postgate_row + row));
+    }
+    device::sync_warp();
+  }
+
   DANAUS_DEVICE void load_block(SharedAddress slab, int nr, Samples& re, Samples& im) const {
     if constexpr (layout.pair)
       load_tiles<P>(slab, pair_, nr, re[nr], im[nr]);
@@ -424,7 +448,7 @@ class Warp {
     DANAUS_UNROLL
     for (int nr = 0; nr < r; ++nr) {
       load_block(slab, nr, re, im);
-      if (!pregate()) continue;
+      if (layout.filtered || !pregate()) continue;
       for_each_word(slab, layout.pregate_row, nr, re[nr], im[nr],
                     [](u32 word, u32 gate) { return device::mul2<layout.dtype>(word, gate); });
     }
@@ -461,7 +485,7 @@ class Warp {
   DANAUS_DEVICE void compute_again(const Item& item) {
     const SharedAddress slab = slab_at(0);
     const auto row_at = [&](int row) { return slab + row * layout.row_bytes; };
-    const ScaledRows<P, WarpWorker> rows(a_, item);
+    const ScaledRows<P, WarpWorker, Arguments> rows(a_, item);
     range::RowPowers powers;
     const range::Limits limits = limits_of<layout.dtype, false>(a_, item.channel);
     if (!rows.scale(limits, factor_of(a_, item.channel), 0, powers)) return;
@@ -559,7 +583,7 @@ class Warp {
     if (is_end && n < row.last) device::store_global<2>(rows + n, device::load_shared<2>(swizzled(slab + 2 * n)));
   }
 
-  const ConvolutionArguments& a_;
+  const Arguments& a_;
   const Path path_;
   const bool leader_;                     // issues the bulk copies
   const SharedAddress slabs_, barriers_;  // of the warp's ring
@@ -572,10 +596,11 @@ class Warp {
   int fetched_ = 0, fetch_place_ = 0;  // items that have been asked for; the place of the next
   Item fetch_item_;
   u32 beyond_ = 0;  // the item's samples beyond N, of u and then of y (load_beyond)
+  std::conditional_t<layout.filtered, ShortFilters<layout.dtype>, Nothing> filters_;
 };
 
 template <class P, Path path>
-DANAUS_DEVICE void run(const ConvolutionArguments& a) {
+DANAUS_DEVICE void run(const typename P::Arguments& a) {
   Warp<P, path>(a).run();
 }
 

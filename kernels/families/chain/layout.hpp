@@ -10,8 +10,9 @@ struct Key {
   Dtype dtype;
   Fold fold;  // pair or right angle
   bool gated;
-  int radix;            // N = 256 radix
-  bool sparse = false;  // leaves out what a mask removes
+  int radix;              // N = 256 radix
+  bool sparse = false;    // leaves out what a mask removes
+  bool filtered = false;  // short filters convolve u and gates first
   constexpr int size() const { return 256 * radix; }
   bool operator==(const Key&) const = default;
 };
@@ -31,7 +32,9 @@ struct Layout : RowLayout {
   Tuning tuning;
 
   constexpr Layout(const Key& k, const Tuning& t)
-      : RowLayout(k.dtype, k.fold, k.gated, k.size(), 1, k.size() / 64, 64, 64, Cache::normal), key(k), tuning(t) {}
+      : RowLayout(k.dtype, k.fold, k.gated, k.size(), 1, k.size() / 64, 64, 64, Cache::normal), key(k), tuning(t) {
+    filtered = k.filtered;
+  }
 
   int radix = key.radix;
   int threads = 32 * tuning.warps;
@@ -71,6 +74,7 @@ struct Layout : RowLayout {
     if (tuning.ring < 2) return "ring: an item and the next one";
     if (slab_bytes % 1024 != 0) return "slab_bytes: slabs are swizzled by their addresses";
     if (key.fold == Fold::plain) return "fold: pair or right angle";
+    if (filtered && (!gated || sparse)) return "filtered: of kernels that take gates";
     if (sparse && (!pair || gated)) return "sparse: of masks, which the pair fold has, and without gates";
     if (is_shared(tuning.spectrum)) return "spectrum: warps have channels of their own, shared memory holds none";
     return nullptr;

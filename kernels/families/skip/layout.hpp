@@ -25,7 +25,7 @@ struct Layout {
 
 struct Arguments {
   const void* k;      // [H, K]
-  const float* skip;  // [H]
+  const float* skip;  // [H] or null
   float* sum;         // [H, K]
   int channels, taps;
 };

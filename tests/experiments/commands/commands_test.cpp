@@ -167,7 +167,7 @@ TEST(List, TellsEveryKernelFromTheOthers) {
     EXPECT_FALSE(row.at("devices").get<std::string>().empty()) << line;
   }
   EXPECT_EQ(kernels.size(),
-            variants().size() + sparse_variants().size() + long_variants().size() + correlators().size());
+            variants().size() + sparse_variants().size() + filtered_variants().size() + long_variants().size() + correlators().size());
 }
 
 TEST(List, NamesEveryOperationAndItsKernels) {
