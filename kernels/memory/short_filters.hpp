@@ -72,13 +72,27 @@ class ShortFilter {
   float bias_, scale_;
 };
 
+// Blocks of 16 chunks that a warp filters, from the last one to the first, so that what a block reads of the one before
+// is as it came. What stands before `first`, other warps may write: it is read beforehand (chunk_before()).
+struct FilteredBlocks {
+  int first, last;
+};
+
+// A lane's word of the chunk before the blocks; zero where the row begins with them.
+template <class ChunkAt>
+DANAUS_DEVICE u32 chunk_before(const FilteredBlocks& blocks, ChunkAt chunk_at) {
+  const int lane = device::lane_index();
+  if (blocks.first == 0 || lane >= 4) return 0;
+  return device::load_shared<4>(chunk_at(16 * blocks.first - 1) + 4 * lane)[0];
+}
+
 // Chunks 16 block to 16 block + 15 of a row, each behind the one before it; chunk_at(number) is where a chunk is.
 template <class ChunkAt>
-DANAUS_DEVICE Words<4> load_window(int block, ChunkAt chunk_at) {
+DANAUS_DEVICE Words<4> load_window(int block, const FilteredBlocks& blocks, u32 before, ChunkAt chunk_at) {
   const int lane = device::lane_index(), matrix = lane / 8;
   const int chunk = 16 * block + 8 * (matrix % 2) + lane % 8 - (matrix < 2);
-  Words<4> words = device::load_matrices<4, false>(chunk_at(max(chunk, 0)));
-  if (block == 0 && lane < 4) words[0] = 0;  // nothing stands before the row
+  Words<4> words = device::load_matrices<4, false>(chunk_at(max(chunk, 16 * blocks.first)));
+  if (block == blocks.first && lane < 4) words[0] = before;
   return words;
 }
 
@@ -109,23 +123,41 @@ class ShortFilters {
     if (a.postgate) postgate_.load(a, FilteredPart::postgate, channel);
   }
 
-  // A block of one row: u times the pregate, each filtered, over u; the postgate over itself. What has no address is
-  // not there.
-  template <class UAt, class PregateAt, class PostgateAt>
-  DANAUS_DEVICE void filter(const FilteredArguments& a, int block, UAt u_at, PregateAt pregate_at,
-                            PostgateAt postgate_at) const {
-    float samples[4], gate[4];
-    u_.apply(load_window(block, u_at), samples);
+  // A part's chunks in shared memory, and what stands before the blocks.
+  template <class ChunkAt>
+  struct Part {
+    ChunkAt chunk_at;
+    u32 before;
+  };
+  template <class ChunkAt>
+  static DANAUS_DEVICE Part<ChunkAt> part(const FilteredBlocks& blocks, bool present, ChunkAt chunk_at) {
+    return {chunk_at, present ? chunk_before(blocks, chunk_at) : 0};
+  }
+
+  // u times the pregate, each filtered, over u.
+  template <class OfU, class OfPregate>
+  DANAUS_DEVICE void filter(const FilteredArguments& a, int block, const FilteredBlocks& blocks, const OfU& u,
+                            const OfPregate& pregate) const {
+    float samples[4];
+    u_.apply(load_window(block, blocks, u.before, u.chunk_at), samples);
     if (a.pregate) {
-      pregate_.apply(load_window(block, pregate_at), gate);
+      float gate[4];
+      pregate_.apply(load_window(block, blocks, pregate.before, pregate.chunk_at), gate);
       DANAUS_UNROLL
       for (int i = 0; i < 4; ++i) samples[i] *= gate[i];
       device::count_fp32(4);
     }
-    if (a.postgate) postgate_.apply(load_window(block, postgate_at), gate);
     device::sync_warp();  // lanes write what others have read
-    store_window<T>(block, a.length, samples, u_at);
-    if (a.postgate) store_window<T>(block, a.length, gate, postgate_at);
+    store_window<T>(block, a.length, samples, u.chunk_at);
+  }
+  // The postgate over itself.
+  template <class OfPostgate>
+  DANAUS_DEVICE void filter_postgate(const FilteredArguments& a, int block, const FilteredBlocks& blocks,
+                                     const OfPostgate& postgate) const {
+    float gate[4];
+    postgate_.apply(load_window(block, blocks, postgate.before, postgate.chunk_at), gate);
+    device::sync_warp();
+    store_window<T>(block, a.length, gate, postgate.chunk_at);
   }
 
  private:

@@ -415,20 +415,23 @@ class Warp {
     }
   }
 
-  // Short filters over the item's rows in the slab, from the last samples to the first: what a block of them reads of
-  // the one before is as it came. The pregate is in u then.
+  // Short filters over the item's rows in the slab. The pregate is in u then.
   DANAUS_DEVICE void filter(const Item& item, SharedAddress slab) {
     filters_.hold(a_, item.channel);
     const auto row_at = [=](int row) {
       return [=](int chunk) { return swizzled(slab + row * layout.row_bytes + 16 * chunk); };
     };
+    constexpr FilteredBlocks kBlocks = {0, 2 * r - 1};
     DANAUS_UNROLL
     for (int row = 0; row < layout.item_rows; ++row) {
       if (item.row + row >= a_.batch) continue;
+      const auto part = [&](int first) { return filters_.part(kBlocks, false, row_at(first + row)); };
       DANAUS_UNROLL_BY(2)
-      for (int block = 2 * r - 1; block >= 0; --block)
-        if (128 * block < a_.length)
-          filters_.filter(a_, block, row_at(row), row_at(layout.pregate_row + row), row_at(layout.postgate_row + row));
+      for (int block = kBlocks.last; block >= 0; --block) {
+        if (128 * block >= a_.length) continue;
+        filters_.filter(a_, block, kBlocks, part(0), part(layout.pregate_row));
+        if (postgate()) filters_.filter_postgate(a_, block, kBlocks, part(layout.postgate_row));
+      }
     }
     device::sync_warp();
   }

@@ -4,6 +4,7 @@
 #include "kernels/families/exchange/gates.hpp"
 #include "kernels/families/exchange/steps.hpp"
 #include "kernels/memory/scaled_rows.hpp"
+#include "kernels/memory/short_filters.hpp"
 #include "kernels/memory/walks.hpp"
 #include "kernels/product/multiply.hpp"
 
@@ -13,6 +14,7 @@ namespace danaus::exchange::inline DANAUS_BACKEND {
 template <Key key, Tuning tuning>
 struct Shape {
   static constexpr Layout layout{key, tuning};
+  using Arguments = std::conditional_t<key.filtered, FilteredArguments, ConvolutionArguments>;
   static_assert(!layout.broken_rule(), "tunings.hpp has a line that Layout::broken_rule() refuses");
 
   static DANAUS_DEVICE void tensor_at(Item item, int slab, int (&at)[5]) {
@@ -30,7 +32,8 @@ struct Nothing {
 template <class P, Path path>
 class BlockSteps {
  public:
-  DANAUS_DEVICE explicit BlockSteps(const ConvolutionArguments& a)
+  using Arguments = typename P::Arguments;
+  DANAUS_DEVICE explicit BlockSteps(const Arguments& a)
       : a_(a),
         path_(path == Path::any ? path_of(a.transfer) : path),
         leader_(device::thread_index() == 0),
@@ -250,11 +253,89 @@ class BlockSteps {
     }
   }
 
+  // This warp's blocks of a row that short filters convolve.
+  DANAUS_DEVICE FilteredBlocks filtered_blocks() const {
+    constexpr int kOfWarp = layout.size / 128 / layout.tuning.warps;
+    return {warp_ * kOfWarp, warp_ * kOfWarp + kOfWarp - 1};
+  }
+  // Calls visit(block, row) for those of the item's rows that have samples, later ones first.
+  template <class Visit>
+  DANAUS_DEVICE void for_each_filtered(const Item& item, Visit visit) const {
+    const FilteredBlocks blocks = filtered_blocks();
+    DANAUS_UNROLL_BY(2)
+    for (int block = blocks.last; block >= blocks.first; --block) {
+      DANAUS_UNROLL
+      for (int row = 0; row < layout.item_rows; ++row)
+        if (128 * block < a_.length && item.row + row < a_.batch) visit(block, row);
+    }
+  }
+  // The chunks of a row of u, or of a gate, whose slab s is at slab_at(s).
+  template <class SlabAt>
+  static DANAUS_DEVICE auto chunks_of(int row, SlabAt slab_at) {
+    return [=](int chunk) {
+      const int n = 8 * chunk;
+      return swizzled(slab_at(slab_of<P>(n)) + row * layout.row_bytes + 16 * chunk_of<P>(n));
+    };
+  }
+  DANAUS_DEVICE SharedAddress gate_slab(int s) const {
+    return in_bulk() ? gates_.at(s) : layout.gates_begin + s * layout.load_bytes;
+  }
+  // A gate's slabs, when all have come.
+  DANAUS_DEVICE void bring_gate(const void* rows, const RowStrides& strides, const Item& item) const {
+    if (in_bulk()) {
+      DANAUS_UNROLL_BY(1)
+      for (int s = 0; s < layout.slabs; ++s) gates_.wait(s);
+    } else {
+      for (int s = 0; s < layout.slabs; ++s) copy_slab_by_threads<P, Worker>(a_, rows, strides, item, s, gate_slab(s));
+      device::copy_async_commit();
+      device::copy_async_wait<0>();
+      device::sync_block();
+    }
+  }
+  // u times the pregate, each through its short filter, over u: all of an item before step A.
+  DANAUS_DEVICE void filter_samples(const Item& item, int place, u32 parity) {
+    for (int s = 0; s < layout.slabs; ++s) wait_for_slab(place, parity, s);
+    if (pregate()) bring_gate(a_.pregate, a_.pregate_strides, item);
+    filters_.hold(a_, item.channel);
+    const FilteredBlocks blocks = filtered_blocks();
+    const auto of_u = [&](int row) {
+      return filters_.part(blocks, true, chunks_of(row, [=](int s) { return slab_at(place, s); }));
+    };
+    const auto of_gate = [&](int row) {
+      return filters_.part(blocks, pregate(), chunks_of(row, [this](int s) { return gate_slab(s); }));
+    };
+    const auto u = of_u(0), second = of_u(layout.item_rows - 1);
+    const auto gate = of_gate(0), second_gate = of_gate(layout.item_rows - 1);
+    device::sync_block();
+    for_each_filtered(item, [&](int block, int row) {
+      if (row == 0)
+        filters_.filter(a_, block, blocks, u, gate);
+      else
+        filters_.filter(a_, block, blocks, second, second_gate);
+    });
+    device::sync_block();
+  }
+  DANAUS_DEVICE void filter_postgate(const Item& item) const {
+    if (!postgate()) return;
+    bring_gate(a_.postgate, a_.postgate_strides, item);
+    const FilteredBlocks blocks = filtered_blocks();
+    const auto of_gate = [&](int row) {
+      return filters_.part(blocks, true, chunks_of(row, [this](int s) { return gate_slab(s); }));
+    };
+    const auto gate = of_gate(0), second = of_gate(layout.item_rows - 1);
+    device::sync_block();
+    for_each_filtered(
+        item, [&](int block, int row) { filters_.filter_postgate(a_, block, blocks, row == 0 ? gate : second); });
+    device::sync_block();
+  }
+
   // A gate's part for a unit, when it has come.
   DANAUS_DEVICE Gate<P> gate_of(bool present, const void* rows, const RowStrides& strides, Item item, int unit) const {
     Gate<P> gate{present, gates_in_ring(), path_, 0, {}, rows, strides, item, unit};
-    if (present && gates_in_ring()) {
-      gate.slab_begin = gates_.wait(unit / layout.column_chunks);
+    if (present && layout.filtered) gate.in_ring = true;
+    if (present && gate.in_ring) {
+      gate.slab_begin =
+          layout.filtered ? gate_slab(unit / layout.column_chunks) : gates_.wait(unit / layout.column_chunks);
       gate.slab = Column<P>(gate.slab_begin, gate.slab_begin + layout.row_bytes, unit % layout.column_chunks);
     }
     return gate;
@@ -303,6 +384,7 @@ class BlockSteps {
   // Step A of the block's item of that number, calling after(j) when this warp's unit j is done.
   template <class After>
   DANAUS_DEVICE void transform(Item item, int number, int place, u32 parity, After after) {
+    if constexpr (layout.filtered) filter_samples(item, place, parity);
     const RowPlace row = is_enclosing() ? row_place(a_, a_.u_strides, Path::enclosing, item) : RowPlace{};
     range::LaneSquares<2> squares;
     for_each_unit([&](int j) {
@@ -314,7 +396,7 @@ class BlockSteps {
       }
       wait_for_slab(place, parity, unit / layout.column_chunks);
       if constexpr (!layout.tuning.unit_in_registers) there_ = load_unit<P>(a_.tables, unit, false);
-      const Gate<P> gate = gate_of(pregate(), a_.pregate, a_.pregate_strides, item, unit);
+      const Gate<P> gate = gate_of(pregate() && !layout.filtered, a_.pregate, a_.pregate_strides, item, unit);
       if (is_enclosing()) {
         clear_ends(row, unit, slab_at(place, unit / layout.column_chunks));
         if (gate.present && gate.in_ring) clear_ends(row, unit, gate.slab_begin);
@@ -343,6 +425,7 @@ class BlockSteps {
 
   template <class After>
   DANAUS_DEVICE void transform_back(Item item, int place, After after) {
+    if constexpr (layout.filtered) filter_postgate(item);
     for_each_unit([&](int j) {
       const int unit = warp_ + layout.tuning.warps * j;
       if constexpr (!layout.tuning.unit_in_registers) back_ = load_unit<P>(a_.tables, unit, true);
@@ -479,7 +562,7 @@ class BlockSteps {
       for (int s = 0; s < layout.slabs; ++s) visit(s, [=](int row) { return row_at(0, s, row); });
     };
     device::sync_block();  // the slabs, and what the sums need, are free
-    const ScaledRows<P, Worker> rows(a_, item);
+    const ScaledRows<P, Worker, Arguments> rows(a_, item);
     range::RowPowers powers;
     const range::Limits limits = limits_of<layout.dtype, layout.range_parts>(a_, item.channel);
     if (!rows.scale(limits, factor_of(a_, item.channel), layout.notes_begin, powers)) return;
@@ -510,7 +593,7 @@ class BlockSteps {
     for_each_slab([&](int s, auto of_row) { rows.store_slab(s, powers, factor, of_row); });
   }
 
-  const ConvolutionArguments& a_;
+  const Arguments& a_;
   const Path path_;
   const bool leader_;  // issues the bulk copies
   const int warp_;
@@ -532,6 +615,7 @@ class BlockSteps {
   int stored_ = 0;            // items whose last slabs refill() waits for
   GateRing<P> gates_;
   NotedItems noted_;
+  std::conditional_t<layout.filtered, ShortFilters<layout.dtype>, Nothing> filters_;
 };
 
 }  // namespace danaus::exchange::inline DANAUS_BACKEND

@@ -96,6 +96,14 @@ class GateRing {
     device::barrier_wait(barrier(place), parity);
     return address(place);
   }
+  // That slab, which has come.
+  DANAUS_DEVICE SharedAddress at(int s) const {
+    int place = next_ + s;
+    DANAUS_UNROLL
+    for (int i = 0; i < kTurns; ++i)
+      if (place >= kPlaces) place -= kPlaces;
+    return address(place);
+  }
   // `slabs` more are no longer needed, by any thread of the block.
   DANAUS_DEVICE void release(int slabs) { used_ += slabs; }
   // The gate's turn is over.

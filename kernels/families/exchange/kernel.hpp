@@ -43,7 +43,7 @@ namespace danaus::exchange::inline DANAUS_BACKEND {
 
 // Of the class of a block: what comes after the first walk.
 template <class Block>
-DANAUS_CALLED void finish(const ConvolutionArguments& a, NotedItems noted) {
+DANAUS_CALLED void finish(const typename Block::Arguments& a, NotedItems noted) {
   Block(a).finish(noted);
 }
 
@@ -53,6 +53,7 @@ class Block : BlockSteps<P, path> {
  public:
   using Base = BlockSteps<P, path>;
   using Base::Base, Base::finish;
+  using typename Base::Arguments;
 
   DANAUS_DEVICE void run() {
     prepare();
@@ -221,7 +222,7 @@ class Block : BlockSteps<P, path> {
 };
 
 template <class P, Path path>
-DANAUS_DEVICE void run(const ConvolutionArguments& a) {
+DANAUS_DEVICE void run(const typename P::Arguments& a) {
   Block<P, path>(a).run();
 }
 

@@ -14,8 +14,9 @@ struct Key {
   Dtype dtype;
   Fold fold;  // pair, right angle or plain
   bool gated;
-  int radix, columns;   // N = 64 radix * columns, as kernel.hpp has the index
-  bool sparse = false;  // leaves out what a mask removes
+  int radix, columns;     // N = 64 radix * columns, as kernel.hpp has the index
+  bool sparse = false;    // leaves out what a mask removes
+  bool filtered = false;  // short filters convolve u and gates first
   constexpr int size() const { return 64 * radix * columns; }
   bool operator==(const Key&) const = default;
 };
@@ -73,7 +74,9 @@ struct Layout : RowLayout {
       : RowLayout(k.dtype, k.fold, k.gated, k.size(), k.columns <= 64 ? 1 : k.columns / 64, 8 * k.radix, 8 * k.columns,
                   k.columns <= 64 ? 64 : k.columns, t.rows),
         key(k),
-        tuning(t) {}
+        tuning(t) {
+    filtered = k.filtered;
+  }
 
   int radix = key.radix, columns = key.columns;
   int threads = 32 * tuning.warps;
@@ -191,6 +194,10 @@ struct Layout : RowLayout {
     if (t.ring < slabs) return "ring: an item at least";
     if (overlaps && t.ring < 2 * slabs) return "ring: two items overlap";
     if (overlaps && gated && t.gate_ring < 2 * slabs) return "gate_ring: gates of two items";
+    if (filtered && (!gated || sparse)) return "filtered: of kernels that take gates";
+    if (filtered && (overlaps || refills_between)) return "order: an item is filtered when all of it has come";
+    if (filtered && t.gate_ring < slabs) return "gate_ring: a gate is filtered when all of it has come";
+    if (filtered && size / 128 % t.warps != 0) return "warps: each filters as many blocks of 128 samples";
     if (sparse && (key.fold == Fold::right_angle || gated))
       return "sparse: of masks, which the pair fold and the plain one have, and without gates";
     if (half && (gated || !real_rows || groups < 2))
