@@ -72,44 +72,50 @@ class ShortFilter {
   float bias_, scale_;
 };
 
-// Blocks of 16 chunks that a warp filters, from the last one to the first, so that what a block reads of the one before
-// is as it came. What stands before `first`, other warps may write: it is read beforehand (chunk_before()).
+// Blocks of 128 samples, 16 chunks, that a warp filters, an even number from an even one on. It takes two at once, from
+// the last ones to the first, so that what it reads of the block before is as it came. What stands before `first`,
+// other warps may write: it is read beforehand.
 struct FilteredBlocks {
   int first, last;
 };
 
-// A lane's word of the chunk before the blocks; zero where the row begins with them.
+// A part's row in shared memory: chunk_at(number) is where a chunk is, `before` a lane's word of the one before the
+// blocks, zero where the row begins with them.
 template <class ChunkAt>
-DANAUS_DEVICE u32 chunk_before(const FilteredBlocks& blocks, ChunkAt chunk_at) {
-  const int lane = device::lane_index();
-  if (blocks.first == 0 || lane >= 4) return 0;
-  return device::load_shared<4>(chunk_at(16 * blocks.first - 1) + 4 * lane)[0];
-}
+struct FilteredRow {
+  ChunkAt chunk_at;
+  u32 before = 0;
 
-// Chunks 16 block to 16 block + 15 of a row, each behind the one before it; chunk_at(number) is where a chunk is.
-template <class ChunkAt>
-DANAUS_DEVICE Words<4> load_window(int block, const FilteredBlocks& blocks, u32 before, ChunkAt chunk_at) {
-  const int lane = device::lane_index(), matrix = lane / 8;
-  const int chunk = 16 * block + 8 * (matrix % 2) + lane % 8 - (matrix < 2);
-  Words<4> words = device::load_matrices<4, false>(chunk_at(max(chunk, 16 * blocks.first)));
-  if (block == blocks.first && lane < 4) words[0] = before;
-  return words;
-}
-
-// Rounds what apply() gave, zeros from sample `length` on, and stores it over the chunks.
-template <Dtype T, class ChunkAt>
-DANAUS_DEVICE void store_window(int block, int length, const float (&samples)[4], ChunkAt chunk_at) {
-  const int lane = device::lane_index();
-  Words<2> words = {device::pack2<T>(samples[0], samples[1]), device::pack2<T>(samples[2], samples[3])};
-  if (128 * (block + 1) > length) {
-    DANAUS_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      const int n = 128 * block + 64 * i + 8 * (lane / 4) + 2 * (lane % 4);
-      words[i] &= n + 1 < length ? ~0u : n < length ? 0xffffu : 0u;
-    }
+  DANAUS_DEVICE FilteredRow(const FilteredBlocks& blocks, bool present, ChunkAt at) : chunk_at(at) {
+    const int lane = device::lane_index();
+    if (present && blocks.first > 0 && lane < 4)
+      before = device::load_shared<4>(chunk_at(16 * blocks.first - 1) + 4 * lane)[0];
   }
-  device::store_matrices<2, false>(chunk_at(16 * block + lane % 16), words);
-}
+  // The chunks of a block, each behind the one before it.
+  DANAUS_DEVICE Words<4> window(int block, const FilteredBlocks& blocks) const {
+    const int lane = device::lane_index(), matrix = lane / 8;
+    const int chunk = 16 * block + 8 * (matrix % 2) + lane % 8 - (matrix < 2);
+    Words<4> words = device::load_matrices<4, false>(chunk_at(max(chunk, 16 * blocks.first)));
+    if (block == blocks.first && lane < 4) words[0] = before;
+    return words;
+  }
+  // What apply() gave, rounded, over the block.
+  template <Dtype T>
+  DANAUS_DEVICE void store(int block, const float (&samples)[4]) const {
+    device::store_matrices<2, false>(
+        chunk_at(16 * block + device::lane_index() % 16),
+        {device::pack2<T>(samples[0], samples[1]), device::pack2<T>(samples[2], samples[3])});
+  }
+  // Zeros from sample `length` on, in the two blocks that it is in, for the warp that has filtered them.
+  DANAUS_DEVICE void cut(int length, const FilteredBlocks& blocks) const {
+    const int block = length / 256 * 2, chunk = length / 8 + device::lane_index();
+    if (length % 256 == 0 || block < blocks.first || block > blocks.last) return;
+    device::sync_warp();
+    if (chunk >= 16 * (block + 2)) return;
+    const SharedAddress at = chunk_at(chunk);
+    device::store_shared<16>(at, within({0, 0, length}, 8 * chunk, device::load_shared<16>(at)));
+  }
+};
 
 // The filters of a channel: of u and of the gates that there are.
 template <Dtype T>
@@ -123,44 +129,54 @@ class ShortFilters {
     if (a.postgate) postgate_.load(a, FilteredPart::postgate, channel);
   }
 
-  // A part's chunks in shared memory, and what stands before the blocks.
-  template <class ChunkAt>
-  struct Part {
-    ChunkAt chunk_at;
-    u32 before;
-  };
-  template <class ChunkAt>
-  static DANAUS_DEVICE Part<ChunkAt> part(const FilteredBlocks& blocks, bool present, ChunkAt chunk_at) {
-    return {chunk_at, present ? chunk_before(blocks, chunk_at) : 0};
-  }
-
-  // u times the pregate, each filtered, over u.
+  // u times the pregate, each filtered, over u; zeros behind the row.
   template <class OfU, class OfPregate>
-  DANAUS_DEVICE void filter(const FilteredArguments& a, int block, const FilteredBlocks& blocks, const OfU& u,
+  DANAUS_DEVICE void filter(const FilteredArguments& a, const FilteredBlocks& blocks, const OfU& u,
                             const OfPregate& pregate) const {
-    float samples[4];
-    u_.apply(load_window(block, blocks, u.before, u.chunk_at), samples);
-    if (a.pregate) {
-      float gate[4];
-      pregate_.apply(load_window(block, blocks, pregate.before, pregate.chunk_at), gate);
-      DANAUS_UNROLL
-      for (int i = 0; i < 4; ++i) samples[i] *= gate[i];
-      device::count_fp32(4);
-    }
-    device::sync_warp();  // lanes write what others have read
-    store_window<T>(block, a.length, samples, u.chunk_at);
+    if (a.pregate)
+      for_each_two(a, blocks, [&](int block) { filter_two<true>(block, blocks, u, pregate); });
+    else
+      for_each_two(a, blocks, [&](int block) { filter_two<false>(block, blocks, u, pregate); });
+    u.cut(a.length, blocks);
   }
   // The postgate over itself.
   template <class OfPostgate>
-  DANAUS_DEVICE void filter_postgate(const FilteredArguments& a, int block, const FilteredBlocks& blocks,
+  DANAUS_DEVICE void filter_postgate(const FilteredArguments& a, const FilteredBlocks& blocks,
                                      const OfPostgate& postgate) const {
-    float gate[4];
-    postgate_.apply(load_window(block, blocks, postgate.before, postgate.chunk_at), gate);
-    device::sync_warp();
-    store_window<T>(block, a.length, gate, postgate.chunk_at);
+    for_each_two(a, blocks, [&](int block) {
+      float samples[2][4];
+      DANAUS_UNROLL
+      for (int i = 0; i < 2; ++i) postgate_.apply(postgate.window(block + i, blocks), samples[i]);
+      device::sync_warp();  // lanes write what others have read
+      DANAUS_UNROLL
+      for (int i = 0; i < 2; ++i) postgate.template store<T>(block + i, samples[i]);
+    });
   }
 
  private:
+  template <class Visit>
+  static DANAUS_DEVICE void for_each_two(const FilteredArguments& a, const FilteredBlocks& blocks, Visit visit) {
+    DANAUS_UNROLL_BY(1)
+    for (int block = min(blocks.last - 1, (a.length - 1) / 256 * 2); block >= blocks.first; block -= 2) visit(block);
+  }
+  template <bool has_pregate, class OfU, class OfPregate>
+  DANAUS_DEVICE void filter_two(int block, const FilteredBlocks& blocks, const OfU& u, const OfPregate& pregate) const {
+    float samples[2][4], gates[2][4];
+    DANAUS_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      u_.apply(u.window(block + i, blocks), samples[i]);
+      if constexpr (has_pregate) pregate_.apply(pregate.window(block + i, blocks), gates[i]);
+    }
+    if constexpr (has_pregate) {
+      DANAUS_UNROLL
+      for (int i = 0; i < 8; ++i) samples[i / 4][i % 4] *= gates[i / 4][i % 4];
+      device::count_fp32(8);
+    }
+    device::sync_warp();
+    DANAUS_UNROLL
+    for (int i = 0; i < 2; ++i) u.template store<T>(block + i, samples[i]);
+  }
+
   int channel_ = -1;
   ShortFilter<T> u_, pregate_, postgate_;
 };

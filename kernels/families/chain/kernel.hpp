@@ -425,13 +425,9 @@ class Warp {
     DANAUS_UNROLL
     for (int row = 0; row < layout.item_rows; ++row) {
       if (item.row + row >= a_.batch) continue;
-      const auto part = [&](int first) { return filters_.part(kBlocks, false, row_at(first + row)); };
-      DANAUS_UNROLL_BY(2)
-      for (int block = kBlocks.last; block >= 0; --block) {
-        if (128 * block >= a_.length) continue;
-        filters_.filter(a_, block, kBlocks, part(0), part(layout.pregate_row));
-        if (postgate()) filters_.filter_postgate(a_, block, kBlocks, part(layout.postgate_row));
-      }
+      const auto part = [&](int first) { return FilteredRow(kBlocks, false, row_at(first + row)); };
+      filters_.filter(a_, kBlocks, part(0), part(layout.pregate_row));
+      if (postgate()) filters_.filter_postgate(a_, kBlocks, part(layout.postgate_row));
     }
     device::sync_warp();
   }

@@ -258,17 +258,6 @@ class BlockSteps {
     constexpr int kOfWarp = layout.size / 128 / layout.tuning.warps;
     return {warp_ * kOfWarp, warp_ * kOfWarp + kOfWarp - 1};
   }
-  // Calls visit(block, row) for those of the item's rows that have samples, later ones first.
-  template <class Visit>
-  DANAUS_DEVICE void for_each_filtered(const Item& item, Visit visit) const {
-    const FilteredBlocks blocks = filtered_blocks();
-    DANAUS_UNROLL_BY(2)
-    for (int block = blocks.last; block >= blocks.first; --block) {
-      DANAUS_UNROLL
-      for (int row = 0; row < layout.item_rows; ++row)
-        if (128 * block < a_.length && item.row + row < a_.batch) visit(block, row);
-    }
-  }
   // The chunks of a row of u, or of a gate, whose slab s is at slab_at(s).
   template <class SlabAt>
   static DANAUS_DEVICE auto chunks_of(int row, SlabAt slab_at) {
@@ -277,8 +266,9 @@ class BlockSteps {
       return swizzled(slab_at(slab_of<P>(n)) + row * layout.row_bytes + 16 * chunk_of<P>(n));
     };
   }
-  DANAUS_DEVICE SharedAddress gate_slab(int s) const {
-    return in_bulk() ? gates_.at(s) : layout.gates_begin + s * layout.load_bytes;
+  // Of the gate whose turn it is; by threads the ring's first places have it.
+  DANAUS_DEVICE auto gate_slabs() const {
+    return [first = in_bulk() ? gates_.first() : 0](int s) { return GateRing<P>::at(first, s); };
   }
   // A gate's slabs, when all have come.
   DANAUS_DEVICE void bring_gate(const void* rows, const RowStrides& strides, const Item& item) const {
@@ -286,7 +276,8 @@ class BlockSteps {
       DANAUS_UNROLL_BY(1)
       for (int s = 0; s < layout.slabs; ++s) gates_.wait(s);
     } else {
-      for (int s = 0; s < layout.slabs; ++s) copy_slab_by_threads<P, Worker>(a_, rows, strides, item, s, gate_slab(s));
+      for (int s = 0; s < layout.slabs; ++s)
+        copy_slab_by_threads<P, Worker>(a_, rows, strides, item, s, gate_slabs()(s));
       device::copy_async_commit();
       device::copy_async_wait<0>();
       device::sync_block();
@@ -299,33 +290,25 @@ class BlockSteps {
     filters_.hold(a_, item.channel);
     const FilteredBlocks blocks = filtered_blocks();
     const auto of_u = [&](int row) {
-      return filters_.part(blocks, true, chunks_of(row, [=](int s) { return slab_at(place, s); }));
+      return FilteredRow(blocks, true, chunks_of(row, [=](int s) { return slab_at(place, s); }));
     };
-    const auto of_gate = [&](int row) {
-      return filters_.part(blocks, pregate(), chunks_of(row, [this](int s) { return gate_slab(s); }));
-    };
-    const auto u = of_u(0), second = of_u(layout.item_rows - 1);
+    const auto of_gate = [&](int row) { return FilteredRow(blocks, pregate(), chunks_of(row, gate_slabs())); };
+    const auto u = of_u(0), second_u = of_u(layout.item_rows - 1);
     const auto gate = of_gate(0), second_gate = of_gate(layout.item_rows - 1);
     device::sync_block();
-    for_each_filtered(item, [&](int block, int row) {
-      if (row == 0)
-        filters_.filter(a_, block, blocks, u, gate);
-      else
-        filters_.filter(a_, block, blocks, second, second_gate);
-    });
+    filters_.filter(a_, blocks, u, gate);
+    if (layout.pair && item.row + 1 < a_.batch) filters_.filter(a_, blocks, second_u, second_gate);
     device::sync_block();
   }
   DANAUS_DEVICE void filter_postgate(const Item& item) const {
     if (!postgate()) return;
     bring_gate(a_.postgate, a_.postgate_strides, item);
     const FilteredBlocks blocks = filtered_blocks();
-    const auto of_gate = [&](int row) {
-      return filters_.part(blocks, true, chunks_of(row, [this](int s) { return gate_slab(s); }));
-    };
+    const auto of_gate = [&](int row) { return FilteredRow(blocks, true, chunks_of(row, gate_slabs())); };
     const auto gate = of_gate(0), second = of_gate(layout.item_rows - 1);
     device::sync_block();
-    for_each_filtered(
-        item, [&](int block, int row) { filters_.filter_postgate(a_, block, blocks, row == 0 ? gate : second); });
+    filters_.filter_postgate(a_, blocks, gate);
+    if (layout.pair && item.row + 1 < a_.batch) filters_.filter_postgate(a_, blocks, second);
     device::sync_block();
   }
 
@@ -335,7 +318,7 @@ class BlockSteps {
     if (present && layout.filtered) gate.in_ring = true;
     if (present && gate.in_ring) {
       gate.slab_begin =
-          layout.filtered ? gate_slab(unit / layout.column_chunks) : gates_.wait(unit / layout.column_chunks);
+          layout.filtered ? gate_slabs()(unit / layout.column_chunks) : gates_.wait(unit / layout.column_chunks);
       gate.slab = Column<P>(gate.slab_begin, gate.slab_begin + layout.row_bytes, unit % layout.column_chunks);
     }
     return gate;

@@ -96,9 +96,10 @@ class GateRing {
     device::barrier_wait(barrier(place), parity);
     return address(place);
   }
-  // That slab, which has come.
-  DANAUS_DEVICE SharedAddress at(int s) const {
-    int place = next_ + s;
+  // Where slab s of that gate is, whose first one is at the place first().
+  DANAUS_DEVICE int first() const { return next_; }
+  static DANAUS_DEVICE SharedAddress at(int first, int s) {
+    int place = first + s;
     DANAUS_UNROLL
     for (int i = 0; i < kTurns; ++i)
       if (place >= kPlaces) place -= kPlaces;

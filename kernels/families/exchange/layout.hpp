@@ -197,7 +197,7 @@ struct Layout : RowLayout {
     if (filtered && (!gated || sparse)) return "filtered: of kernels that take gates";
     if (filtered && (overlaps || refills_between)) return "order: an item is filtered when all of it has come";
     if (filtered && t.gate_ring < slabs) return "gate_ring: a gate is filtered when all of it has come";
-    if (filtered && size / 128 % t.warps != 0) return "warps: each filters as many blocks of 128 samples";
+    if (filtered && size / 128 % (2 * t.warps) != 0) return "warps: each filters as many blocks of 256 samples";
     if (sparse && (key.fold == Fold::right_angle || gated))
       return "sparse: of masks, which the pair fold and the plain one have, and without gates";
     if (half && (gated || !real_rows || groups < 2))
