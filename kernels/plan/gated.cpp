@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/families/filtered_rows/family.hpp"
 #include "kernels/families/skip/family.hpp"
 #include "kernels/plan/choice.hpp"
 #include "kernels/plan/composed.hpp"
@@ -9,7 +10,6 @@
 #include "kernels/plan/fused.hpp"
 #include "kernels/plan/machine.hpp"
 #include "kernels/plan/registry.hpp"
-#include "reference/short/short.hpp"
 
 namespace danaus {
 namespace {
@@ -27,6 +27,21 @@ struct Written {
   Scratch scratch;
   int place = -1;
   std::int64_t prepared = 0;
+};
+
+// Where short filters are, behind what is prepared of the long one.
+struct ShortFilterPlace {
+  Written taps{0}, bias{0};
+  std::int64_t end = 0;
+  bool has_bias = false;
+
+  ShortFilterPlace(const GatedConvolution& gated, std::int64_t before) : has_bias(gated.bias) {
+    const std::int64_t bytes = 4 * parts(gated) * gated.conv.channels;
+    taps = Written(aligned(before)), bias = Written(aligned(taps.prepared + bytes * gated.taps));
+    end = bias.prepared + (has_bias ? bytes : 0);
+  }
+  const float* taps_at(const Call& call) const { return taps.at(call); }
+  const float* bias_at(const Call& call) const { return has_bias ? bias.at(call) : nullptr; }
 };
 
 // Filters [channels, taps] of an array in fp32; those of k with the skip in their first tap, where there is one.
@@ -71,17 +86,16 @@ class Copy final : public Step {
   std::string description_;
 };
 
-// All in one launch. Short filters are so many bytes into what is prepared.
+// All in one launch.
 class FilteredConvolution final : public Step {
  public:
   FilteredConvolution(const Case& asked, const GatedConvolution& gated, const SpectrumPlace& place,
-                      const Variant& variant, std::int64_t taps, std::int64_t bias)
+                      const Variant& variant, const ShortFilterPlace& filters)
       : gated_(gated),
         arrays_(asked),
         place_(place),
         kernel_(variant, asked.token() + ", " + variant.name),
-        taps_(taps),
-        bias_(bias) {}
+        filters_(filters) {}
 
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return kernel_.variant().make_tables(); }
@@ -91,9 +105,7 @@ class FilteredConvolution final : public Step {
     const Convolution& p = gated_.conv;
     ConvolutionArguments a = arguments_of_rows(call, p, arrays_, place_, constants);
     a.rows_apart = true;
-    const float* const taps = Written(taps_).at(call);
-    const float* const bias = gated_.bias ? Written(bias_).at(call) : nullptr;
-    to(kernel_.launch_filtered(a, taps, bias, gated_.taps, machine,
+    to(kernel_.launch_filtered(a, filters_.taps_at(call), filters_.bias_at(call), gated_.taps, machine,
                                4 * p.channels * kernel_.variant().spectrum_numbers(),
                                static_cast<std::int64_t>(constants.size_bytes())));
   }
@@ -103,7 +115,7 @@ class FilteredConvolution final : public Step {
   ConvolutionArrays arrays_;
   SpectrumPlace place_;
   FusedKernel kernel_;
-  std::int64_t taps_, bias_;
+  ShortFilterPlace filters_;
 };
 
 // The kernel that computes it in one launch; null where there is none.
@@ -119,28 +131,65 @@ const Variant* filtered_variant(const GatedConvolution& gated, const Device& dev
   return nullptr;
 }
 
-Program make_filtered_program(const Case& asked, const GatedConvolution& gated, const Convolution& of_filter,
-                              const Source& k, const Scratch& preparing, const Variant& variant, const Device& device,
-                              Program program) {
-  const Case inner(of_filter);
-  const std::vector<Array> arrays = asked.arrays();
-  Filters filters = make_filters(inner, of_filter, true, false, variant, device, {});
-  for (auto& step : filters.steps)
-    program.prepare.push_back(make_inner(std::move(step), inner, std::span(&k, 1), preparing, 0));
-  const std::int64_t count = parts(gated) * gated.conv.channels, taps = aligned(filters.bytes);
-  const std::int64_t bias = aligned(taps + 4 * count * gated.taps);
-  const auto copy = [&](std::string_view name, std::int64_t numbers, std::int64_t to) {
-    program.prepare.push_back(
-        std::make_unique<Copy>(asked, array_of(arrays, name), Dtype::f32, -1, count, numbers, Written(to)));
-  };
-  copy("taps", gated.taps, taps);
-  if (gated.bias) copy("bias", 1, bias);
-  program.execute.push_back(std::make_unique<FilteredConvolution>(asked, gated, filters.forward, variant, taps, bias));
-  program.variant = &variant;
-  program.prepared_bytes = bias + (gated.bias ? 4 * count : 0);
-  program.layout = filters.layout + "+taps";
-  return program;
-}
+// Rows and gates through short filters into scratch, before a convolution that has none.
+class FilteredRows final : public Step {
+ public:
+  FilteredRows(const Case& asked, const GatedConvolution& gated, const Scratch& scratch, int x, int v,
+               const ShortFilterPlace& filters)
+      : gated_(gated), arrays_(asked), x_(scratch, x), v_(scratch, v), filters_(filters) {
+    description_ = text(asked.token(), ", short filters");
+    kernel_ = {filtered_rows::Family::name, 0, gated.conv.dtype == Dtype::f16 ? 0u : 1u};
+  }
+
+  std::string_view name() const override { return "filter"; }
+  void fit(const Machine& machine) override {
+    blocks_ = machine.concurrent_blocks(kernel_, Path::threads, layout().threads, 0);
+  }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return x_.scratch.bytes(batch); }
+  void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
+            const LaunchTo& to) const override {
+    const Convolution& p = gated_.conv;
+    const RowArray u = rows_at(call, arrays_.u, p), pregate = rows_at(call, arrays_.pregate, p),
+                   postgate = rows_at(call, arrays_.postgate, p);
+    filtered_rows::Arguments a{};
+    a.u = u.data, a.u_strides = u.strides;
+    a.pregate = pregate.data, a.pregate_strides = pregate.strides;
+    a.postgate = postgate.data, a.postgate_strides = postgate.strides;
+    a.x = x_.at(call), a.v = postgate.data ? v_.at(call) : nullptr;
+    a.taps = filters_.taps_at(call), a.bias = filters_.bias_at(call);
+    a.tap_count = static_cast<int>(gated_.taps), a.batch = static_cast<int>(call.batch);
+    a.channels = static_cast<int>(p.channels), a.length = static_cast<int>(p.length);
+    a.transfer = are_aligned({u, pregate, postgate}) && p.length % 8 == 0 ? Transfer::vector : Transfer::element;
+    const std::int64_t parts_of_row = ratio_up(p.length, 8 * layout().part_chunks());
+    Launch launch = make_launch(machine, description_, kernel_, Path::threads,
+                                std::min(call.batch * p.channels * parts_of_row, blocks_), layout().threads, 0);
+    const auto reads = [&](const char* name, const RowArray& rows) {
+      if (rows.data)
+        launch.touches({name, rows.data, reach_of(rows.strides, call.batch, p.channels, p.length), false, false});
+    };
+    reads("u", u), reads("pregate", pregate), reads("postgate", postgate);
+    const std::int64_t filters = parts(gated_) * p.channels, bytes = 2 * call.batch * p.channels * p.length;
+    launch.touches({"taps", a.taps, 4 * filters * gated_.taps, false, false});
+    if (a.bias) launch.touches({"bias", a.bias, 4 * filters, false, false});
+    launch.touches({"filtered u", a.x, bytes, true, false});
+    if (a.v) launch.touches({"filtered postgate", a.v, bytes, true, false});
+    launch.give(a);
+    to(launch);
+  }
+
+ private:
+  filtered_rows::Layout layout() const {
+    const auto of = filtered_rows::Family::instances(0).list[kernel_.instance];
+    return {of.key, of.tuning};
+  }
+  GatedConvolution gated_;
+  ConvolutionArrays arrays_;
+  Written x_, v_;
+  ShortFilterPlace filters_;
+  KernelId kernel_;
+  std::string description_;
+  std::int64_t blocks_ = 1;
+};
 
 }  // namespace
 
@@ -149,14 +198,8 @@ Program make_gated_program(const Case& asked, const GatedConvolution& gated, con
   const std::vector<Array> arrays = asked.arrays();
   const auto of = [&](std::string_view name) { return array_of(arrays, name); };
   Scratch preparing, executing;
-  std::vector<Source> sources;  // of the long convolution
   Program program;
-  std::int64_t part = 0;
-  for (const std::string_view name : {"u", "pregate", "postgate"})
-    if (of(name) >= 0)
-      sources.push_back(gated.taps == 0 ? Source{name, of(name)}
-                                        : Source{name, -1, executing.add(2 * p.channels * p.length, true)});
-  sources.push_back({"y", of("y")});
+  std::vector<Source> sources = {{"y", of("y")}};  // of the long convolution
   if (gated.skip) {
     const int place = preparing.add(4 * p.channels * p.filter_length, false);
     program.prepare.push_back(std::make_unique<Copy>(asked, of("k"), filter_dtype(p), of("skip"), p.channels,
@@ -166,20 +209,39 @@ Program make_gated_program(const Case& asked, const GatedConvolution& gated, con
   } else {
     sources.push_back({"k", of("k")});
   }
-  if (const Variant* variant = filtered_variant(gated, device))
-    return make_filtered_program(asked, gated, p, sources.back(), preparing, *variant, device, std::move(program));
+  const auto prepare_short_filters = [&](const ShortFilterPlace& place) {
+    const std::int64_t count = parts(gated) * p.channels;
+    const auto copy = [&](std::string_view name, std::int64_t taps, const Written& to) {
+      program.prepare.push_back(std::make_unique<Copy>(asked, of(name), Dtype::f32, -1, count, taps, to));
+    };
+    copy("taps", gated.taps, place.taps);
+    if (gated.bias) copy("bias", 1, place.bias);
+    program.prepared_bytes = place.end, program.layout += "+taps";
+  };
+
+  if (const Variant* variant = filtered_variant(gated, device)) {
+    Filters filters = make_filters(Case(p), p, true, false, *variant, device, {});
+    for (auto& step : filters.steps)
+      program.prepare.push_back(make_inner(std::move(step), Case(p), std::span(sources).last(1), preparing, 0));
+    const ShortFilterPlace place(gated, filters.bytes);
+    program.layout = filters.layout, program.variant = variant;
+    prepare_short_filters(place);
+    program.execute.push_back(std::make_unique<FilteredConvolution>(asked, gated, filters.forward, *variant, place));
+    return program;
+  }
+
   if (gated.taps > 0) {
-    ShortConvolution filter;
-    filter.dtype = p.dtype, filter.taps = gated.taps, filter.bias = gated.bias;
-    filter.length = p.length, filter.batch = p.batch, filter.channels = p.channels;
-    for (const Source& source : std::vector(sources)) {
-      if (source.name == "y" || source.name == "k") continue;
-      std::vector<Source> own = {
-          {"u", of(source.name)}, {"k", of("taps"), -1, 4 * part * p.channels * gated.taps}, {"y", -1, source.place}};
-      if (gated.bias) own.push_back({"bias", of("bias"), -1, 4 * part * p.channels});
-      append(program, make_program(filter, device), filter, own, preparing, executing);
-      ++part;
-    }
+    const std::int64_t bytes = 2 * p.channels * p.length;
+    const int x = executing.add(bytes, true), v = p.postgate ? executing.add(bytes, true) : -1;
+    sources.push_back({"u", -1, x});
+    if (p.postgate) sources.push_back({"postgate", -1, v});
+    p.pregate = false;
+    const ShortFilterPlace place(gated, 0);
+    prepare_short_filters(place);
+    program.execute.push_back(std::make_unique<FilteredRows>(asked, gated, executing, x, v, place));
+  } else {
+    for (const std::string_view name : {"u", "pregate", "postgate"})
+      if (of(name) >= 0) sources.push_back({name, of(name)});
   }
   if (choose(p, device).size == 0) p.fold = Fold::right_angle;  // what needs no FFT prepares nothing
   Program convolution = make_program(p, device);

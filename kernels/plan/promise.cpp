@@ -35,7 +35,8 @@ std::int64_t taps_beyond(const Variant& v, const Case& asked) {
 // become so by a power of two.
 bool takes_any_loudness(const Variant& v, const Case& asked) {
   if (asked.as<ShortBackward>() || asked.as<SpectralGradient>()) return false;
-  if (const auto* gated = asked.as<GatedConvolution>()) return gated->taps == 0 || v.filtered || v.dtype == Dtype::bf16;
+  if (const auto* gated = asked.as<GatedConvolution>())
+    return gated->taps == 0 || v.filtered || v.dtype == Dtype::bf16 || !gated->conv.pregate;
   if (convolution_of(asked) && v.size > 0) return true;
   if (const auto* p = asked.as<ShortConvolution>()) return v.dtype == Dtype::bf16 || !p->pregate;
   return v.dtype != Dtype::f16;
@@ -57,12 +58,9 @@ Promise promise_of(const Case& asked, const Variant& v, const Device& device) {
     return promise;
   }
   if (const auto* gated = asked.as<GatedConvolution>()) {
-    // In one launch what is multiplied by a gate anyway is rounded once with it, and the postgate by itself. In several
-    // short filters round their taps, and each part once.
-    if (v.filtered)
-      promise.roundings.forward += gated->conv.postgate;
-    else if (gated->taps > 0)
-      promise.roundings.forward += 2 * static_cast<int>(parts(*gated));
+    // The postgate is rounded by itself; what is multiplied by a gate anyway is rounded once with it, but between two
+    // launches.
+    if (gated->taps > 0) promise.roundings.forward += gated->conv.postgate + !(v.filtered || gated->conv.pregate);
     return promise;
   }
   promise.shared_rows = 1;
