@@ -215,7 +215,7 @@ std::set<std::string> families() {
 
 }  // namespace
 
-std::string convolution_families() { return families<false>(); }
+std::set<std::string> convolution_families() { return families<false>(); }
 
 Study convolution_study() {
   return {convolution_subject,

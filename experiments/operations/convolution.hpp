@@ -1,6 +1,7 @@
 // Random convolutions, for operations that contain one.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "experiments/operations/study.hpp"
@@ -10,7 +11,7 @@ namespace danaus {
 
 // Without N, fold, factors and mask.
 Convolution random_convolution(Draw& draw);
-// Of the kernels that its plan may run: "chain, cluster, ..."
-std::string convolution_families();
+// Of the kernels that its plan may run.
+std::set<std::string> convolution_families();
 
 }  // namespace danaus

@@ -7,6 +7,9 @@
 
 #include "experiments/operations/convolution.hpp"
 #include "experiments/operations/some_rows.hpp"
+#include "kernels/families/filtered_rows/family.hpp"
+#include "kernels/families/skip/family.hpp"
+#include "kernels/plan/registry.hpp"
 
 namespace danaus {
 namespace {
@@ -58,17 +61,23 @@ Case random_gated(Draw& draw) {
   return p;
 }
 
+std::set<std::string> gated_families() {
+  std::set<std::string> names = convolution_families();
+  for (const auto& v : filtered_variants()) names.emplace(v->family);
+  names.emplace(filtered_rows::Family::name), names.emplace(skip::Family::name);
+  return names;
+}
+
 }  // namespace
 
 Study gated_study() {
-  return {
-      gated_subject,
-      {{"gatedconv", random_gated, [] { return convolution_families() + ", direct, short_filter, skip, toeplitz"; }}},
-      {{"gated convolutions",
-        "gatedconv_{f16,bf16}_{causal_l1000_b3_h2_pregate_postgate_taps3_bias_skip,circular_l2048_b2_h2_taps8,"
-        "causal_l300_k40_b2_h3_postgate_taps4_skip,circular_l1024_b2_h2_pregate_postgate_skip}"}},
-      {{"gated", "what does a Hyena layer's operator take between its matrix products?",
-        cases_of({"gatedconv_{bf16,f16}_causal_l{1024_b64,8192_b8}_h768_pregate_postgate_taps3_bias_skip"})}}};
+  return {gated_subject,
+          {{"gatedconv", random_gated, gated_families}},
+          {{"gated convolutions",
+            "gatedconv_{f16,bf16}_{causal_l1000_b3_h2_pregate_postgate_taps3_bias_skip,circular_l2048_b2_h2_taps8,"
+            "causal_l300_k40_b2_h3_postgate_taps4_skip,circular_l1024_b2_h2_pregate_postgate_skip}"}},
+          {{"gated", "what does a Hyena layer's operator take between its matrix products?",
+            cases_of({"gatedconv_{bf16,f16}_causal_l{1024_b64,8192_b8}_h768_pregate_postgate_taps3_bias_skip"})}}};
 }
 
 }  // namespace danaus

@@ -23,6 +23,9 @@ class Scratch {
   int add(std::int64_t bytes, bool batched);
   std::int64_t bytes(std::int64_t batch) const { return begin(std::ssize(places_), batch); }
   std::int64_t begin(std::int64_t place, std::int64_t batch) const;
+  void* at(int place, const Call& call) const {
+    return static_cast<std::byte*>(call.workspace) + begin(place, call.batch);
+  }
 
  private:
   struct Place {

@@ -14,61 +14,34 @@
 namespace danaus {
 namespace {
 
-// Where a step of what prepares writes: a place of the scratch, or so many bytes into what is prepared.
-struct Written {
-  Written(const Scratch& of, int number) : scratch(of), place(number) {}
-  explicit Written(std::int64_t bytes) : prepared(bytes) {}
-
-  float* at(const Call& call) const {
-    auto* const begin = static_cast<std::byte*>(place >= 0 ? call.workspace : call.prepared);
-    return reinterpret_cast<float*>(begin + (place >= 0 ? scratch.begin(place, call.batch) : prepared));
-  }
-
-  Scratch scratch;
-  int place = -1;
-  std::int64_t prepared = 0;
-};
-
-// Where short filters are, behind what is prepared of the long one.
-struct ShortFilterPlace {
-  Written taps{0}, bias{0};
-  std::int64_t end = 0;
-  bool has_bias = false;
-
-  ShortFilterPlace(const GatedConvolution& gated, std::int64_t before) : has_bias(gated.bias) {
-    const std::int64_t bytes = 4 * parts(gated) * gated.conv.channels;
-    taps = Written(aligned(before)), bias = Written(aligned(taps.prepared + bytes * gated.taps));
-    end = bias.prepared + (has_bias ? bytes : 0);
-  }
-  const float* taps_at(const Call& call) const { return taps.at(call); }
-  const float* bias_at(const Call& call) const { return has_bias ? bias.at(call) : nullptr; }
-};
-
-// Filters [channels, taps] of an array in fp32; those of k with the skip in their first tap, where there is one.
-class Copy final : public Step {
+// k with the skip in its first tap, in fp32, at a place of the scratch of what prepares.
+class Skip final : public Step {
  public:
-  Copy(const Case& asked, int array, Dtype filter, int skip, std::int64_t channels, std::int64_t taps,
-       const Written& written)
-      : array_(array), skip_(skip), filter_(filter), channels_(channels), taps_(taps), written_(written) {
-    description_ = text(asked.token(), ", filters in fp32");
+  Skip(const Case& asked, const Convolution& p, const Scratch& scratch, int place)
+      : p_(p), scratch_(scratch), place_(place), description_("skip of " + asked.token()) {
+    const std::vector<Array> arrays = asked.arrays();
+    k_ = array_of(arrays, "k"), skip_ = array_of(arrays, "skip");
+    const Dtype filter = filter_dtype(p);
     kernel_ = {skip::Family::name, 0, filter == Dtype::f32 ? 0u : filter == Dtype::f16 ? 1u : 2u};
   }
 
-  std::string_view name() const override { return skip_ >= 0 ? "skip" : "copy"; }
+  std::string_view name() const override { return "skip"; }
   void fit(const Machine& machine) override {
     blocks_ = machine.concurrent_blocks(kernel_, Path::threads, layout().threads, 0);
   }
-  std::int64_t workspace_bytes(std::int64_t batch) const override { return written_.scratch.bytes(batch); }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return scratch_.bytes(batch); }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     skip::Arguments a{};
-    a.k = at(call, array_), a.skip = static_cast<const float*>(at(call, skip_)), a.sum = written_.at(call);
-    a.channels = static_cast<int>(channels_), a.taps = static_cast<int>(taps_);
+    a.k = at(call, k_), a.skip = static_cast<const float*>(at(call, skip_));
+    a.sum = static_cast<float*>(scratch_.at(place_, call));
+    a.channels = static_cast<int>(p_.channels), a.taps = static_cast<int>(p_.filter_length);
     Launch launch =
-        make_launch(machine, description_, kernel_, Path::threads, std::min(channels_, blocks_), layout().threads, 0);
-    launch.touches({"filters", a.k, bytes(filter_) * channels_ * taps_, false, false});
-    if (a.skip) launch.touches({"skip", a.skip, 4 * channels_, false, false});
-    launch.touches({"filters in fp32", a.sum, 4 * channels_ * taps_, true, false});
+        make_launch(machine, description_, kernel_, Path::threads, std::min(p_.channels, blocks_), layout().threads, 0);
+    const std::int64_t taps = p_.channels * p_.filter_length;
+    launch.touches({"k", a.k, bytes(filter_dtype(p_)) * taps, false, false});
+    launch.touches({"skip", a.skip, 4 * p_.channels, false, false});
+    launch.touches({"k and skip", a.sum, 4 * taps, true, false});
     launch.give(a);
     to(launch);
   }
@@ -78,24 +51,35 @@ class Copy final : public Step {
     const auto of = skip::Family::instances(0).list[kernel_.instance];
     return {of.key, of.tuning};
   }
-  int array_, skip_;
-  Dtype filter_;
-  std::int64_t channels_, taps_, blocks_ = 1;
-  Written written_;
+  Convolution p_;
+  Scratch scratch_;
+  int place_, k_, skip_;
   KernelId kernel_;
   std::string description_;
+  std::int64_t blocks_ = 1;
+};
+
+// The short filters among a case's arrays.
+struct ShortFilterArrays {
+  int taps, bias;
+  explicit ShortFilterArrays(const Case& asked) {
+    const std::vector<Array> arrays = asked.arrays();
+    taps = array_of(arrays, "taps"), bias = array_of(arrays, "bias");
+  }
+  const float* taps_at(const Call& call) const { return static_cast<const float*>(at(call, taps)); }
+  const float* bias_at(const Call& call) const { return static_cast<const float*>(at(call, bias)); }
 };
 
 // All in one launch.
 class FilteredConvolution final : public Step {
  public:
   FilteredConvolution(const Case& asked, const GatedConvolution& gated, const SpectrumPlace& place,
-                      const Variant& variant, const ShortFilterPlace& filters)
+                      const Variant& variant)
       : gated_(gated),
         arrays_(asked),
+        filters_(asked),
         place_(place),
-        kernel_(variant, asked.token() + ", " + variant.name),
-        filters_(filters) {}
+        kernel_(variant, asked.token() + ", " + variant.name) {}
 
   std::string_view name() const override { return "convolution"; }
   std::vector<std::uint32_t> constants() const override { return kernel_.variant().make_tables(); }
@@ -113,9 +97,9 @@ class FilteredConvolution final : public Step {
  private:
   GatedConvolution gated_;
   ConvolutionArrays arrays_;
+  ShortFilterArrays filters_;
   SpectrumPlace place_;
   FusedKernel kernel_;
-  ShortFilterPlace filters_;
 };
 
 // The kernel that computes it in one launch; null where there is none.
@@ -134,9 +118,8 @@ const Variant* filtered_variant(const GatedConvolution& gated, const Device& dev
 // Rows and gates through short filters into scratch, before a convolution that has none.
 class FilteredRows final : public Step {
  public:
-  FilteredRows(const Case& asked, const GatedConvolution& gated, const Scratch& scratch, int x, int v,
-               const ShortFilterPlace& filters)
-      : gated_(gated), arrays_(asked), x_(scratch, x), v_(scratch, v), filters_(filters) {
+  FilteredRows(const Case& asked, const GatedConvolution& gated, const Scratch& scratch, int x, int v)
+      : gated_(gated), arrays_(asked), filters_(asked), scratch_(scratch), x_(x), v_(v) {
     description_ = text(asked.token(), ", short filters");
     kernel_ = {filtered_rows::Family::name, 0, gated.conv.dtype == Dtype::f16 ? 0u : 1u};
   }
@@ -145,7 +128,7 @@ class FilteredRows final : public Step {
   void fit(const Machine& machine) override {
     blocks_ = machine.concurrent_blocks(kernel_, Path::threads, layout().threads, 0);
   }
-  std::int64_t workspace_bytes(std::int64_t batch) const override { return x_.scratch.bytes(batch); }
+  std::int64_t workspace_bytes(std::int64_t batch) const override { return scratch_.bytes(batch); }
   void bind(const Call& call, const Machine& machine, std::span<const std::uint32_t>,
             const LaunchTo& to) const override {
     const Convolution& p = gated_.conv;
@@ -155,7 +138,7 @@ class FilteredRows final : public Step {
     a.u = u.data, a.u_strides = u.strides;
     a.pregate = pregate.data, a.pregate_strides = pregate.strides;
     a.postgate = postgate.data, a.postgate_strides = postgate.strides;
-    a.x = x_.at(call), a.v = postgate.data ? v_.at(call) : nullptr;
+    a.x = scratch_.at(x_, call), a.v = postgate.data ? scratch_.at(v_, call) : nullptr;
     a.taps = filters_.taps_at(call), a.bias = filters_.bias_at(call);
     a.tap_count = static_cast<int>(gated_.taps), a.batch = static_cast<int>(call.batch);
     a.channels = static_cast<int>(p.channels), a.length = static_cast<int>(p.length);
@@ -184,8 +167,9 @@ class FilteredRows final : public Step {
   }
   GatedConvolution gated_;
   ConvolutionArrays arrays_;
-  Written x_, v_;
-  ShortFilterPlace filters_;
+  ShortFilterArrays filters_;
+  Scratch scratch_;
+  int x_, v_;  // places
   KernelId kernel_;
   std::string description_;
   std::int64_t blocks_ = 1;
@@ -202,31 +186,18 @@ Program make_gated_program(const Case& asked, const GatedConvolution& gated, con
   std::vector<Source> sources = {{"y", of("y")}};  // of the long convolution
   if (gated.skip) {
     const int place = preparing.add(4 * p.channels * p.filter_length, false);
-    program.prepare.push_back(std::make_unique<Copy>(asked, of("k"), filter_dtype(p), of("skip"), p.channels,
-                                                     p.filter_length, Written(preparing, place)));
+    program.prepare.push_back(std::make_unique<Skip>(asked, p, preparing, place));
     sources.push_back({"k", -1, place});
     p.filter = Dtype::f32;
   } else {
     sources.push_back({"k", of("k")});
   }
-  const auto prepare_short_filters = [&](const ShortFilterPlace& place) {
-    const std::int64_t count = parts(gated) * p.channels;
-    const auto copy = [&](std::string_view name, std::int64_t taps, const Written& to) {
-      program.prepare.push_back(std::make_unique<Copy>(asked, of(name), Dtype::f32, -1, count, taps, to));
-    };
-    copy("taps", gated.taps, place.taps);
-    if (gated.bias) copy("bias", 1, place.bias);
-    program.prepared_bytes = place.end, program.layout += "+taps";
-  };
-
   if (const Variant* variant = filtered_variant(gated, device)) {
     Filters filters = make_filters(Case(p), p, true, false, *variant, device, {});
     for (auto& step : filters.steps)
       program.prepare.push_back(make_inner(std::move(step), Case(p), std::span(sources).last(1), preparing, 0));
-    const ShortFilterPlace place(gated, filters.bytes);
-    program.layout = filters.layout, program.variant = variant;
-    prepare_short_filters(place);
-    program.execute.push_back(std::make_unique<FilteredConvolution>(asked, gated, filters.forward, *variant, place));
+    program.layout = filters.layout, program.prepared_bytes = filters.bytes, program.variant = variant;
+    program.execute.push_back(std::make_unique<FilteredConvolution>(asked, gated, filters.forward, *variant));
     return program;
   }
 
@@ -236,9 +207,7 @@ Program make_gated_program(const Case& asked, const GatedConvolution& gated, con
     sources.push_back({"u", -1, x});
     if (p.postgate) sources.push_back({"postgate", -1, v});
     p.pregate = false;
-    const ShortFilterPlace place(gated, 0);
-    prepare_short_filters(place);
-    program.execute.push_back(std::make_unique<FilteredRows>(asked, gated, executing, x, v, place));
+    program.execute.push_back(std::make_unique<FilteredRows>(asked, gated, executing, x, v));
   } else {
     for (const std::string_view name : {"u", "pregate", "postgate"})
       if (of(name) >= 0) sources.push_back({name, of(name)});

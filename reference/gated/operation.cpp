@@ -70,8 +70,8 @@ std::vector<Array> arrays(const GatedConvolution& p) {
   const Array y = list.back();
   list.pop_back();
   const Dtype wide = p.conv.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-  if (p.taps > 0) list.push_back({"taps", Role::filter, wide, {parts(p), p.conv.channels, p.taps}, false, "P*H*T"});
-  if (p.bias) list.push_back({"bias", Role::filter, wide, {parts(p), p.conv.channels}, false, "P*H"});
+  if (p.taps > 0) list.push_back({"taps", Role::input, wide, {parts(p), p.conv.channels, p.taps}, false, "P*H*T"});
+  if (p.bias) list.push_back({"bias", Role::input, wide, {parts(p), p.conv.channels}, false, "P*H"});
   if (p.skip) list.push_back({"skip", Role::filter, wide, {p.conv.channels}, false, "H"});
   list.push_back(y);
   return list;

@@ -19,7 +19,7 @@ Values make_gated_values(const Case& asked, std::uint64_t seed) {
   std::mt19937_64 random(data_seed(p.conv, spec) + 1);
   std::normal_distribution<double> normal;
   for (const Array& array : asked.arrays()) {
-    if (array.role != Role::filter || array.name == "k") continue;
+    if (array.name != "taps" && array.name != "bias" && array.name != "skip") continue;
     const double deviation = array.name == "taps" ? 1 / std::sqrt(static_cast<double>(p.taps)) : 0.25;
     std::vector<double> numbers(array.size());
     for (double& number : numbers) number = round_to(array.dtype, deviation * normal(random));

@@ -1,7 +1,7 @@
 // skip: filters whose first tap has a number of the channel added, so that a convolution adds that many times its
-// input. Without such numbers it copies.
+// input.
 //
-// shapes     k, sum [H, K], skip [H]; sum[h][m] = k[h][m] + (m = 0 and there is a skip ? skip[h] : 0)
+// shapes     k, sum [H, K], skip [H]; sum[h][m] = k[h][m] + (m = 0 ? skip[h] : 0)
 // types      k f32, f16 or bf16; the rest f32
 // error      one rounding of the first tap
 // reference  reference/gated/truth.cpp   test   tests/kernels/gated_test.cpp
@@ -31,7 +31,7 @@ DANAUS_DEVICE void run(const Arguments& a) {
         tap = float_of(device::load_global<4>(static_cast<const float*>(a.k) + at)[0]);
       else
         tap = device::lower_float<F>(device::load_global<2>(static_cast<const std::uint16_t*>(a.k) + at)[0]);
-      if (m == 0 && a.skip) tap += float_of(device::load_global<4>(a.skip + h)[0]);
+      if (m == 0) tap += float_of(device::load_global<4>(a.skip + h)[0]);
       device::store_global<4>(a.sum + at, {word_of(tap)});
     }
 }

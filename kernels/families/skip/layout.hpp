@@ -25,7 +25,7 @@ struct Layout {
 
 struct Arguments {
   const void* k;      // [H, K]
-  const float* skip;  // [H] or null
+  const float* skip;  // [H]
   float* sum;         // [H, K]
   int channels, taps;
 };
