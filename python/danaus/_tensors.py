@@ -199,6 +199,14 @@ def strides_of(tensor):
     return (row, channel) if (sample == 1 or length == 1) and row > 0 and channel > 0 else None
 
 
+def reach_of(x):
+    """Bytes from the first sample of rows to behind the last one."""
+    if x.is_contiguous():
+        return x.nbytes
+    row, channel = strides_of(x)
+    return x.element_size() * ((x.shape[0] - 1) * row + (x.shape[1] - 1) * channel + x.shape[2])
+
+
 def like(x):
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from danaus._library import device_count, layout_of, prepared_bytes_of
 from danaus._tensors import (DISPATCHED, PLAIN, SIXTEEN, TRAINED, WORDS, autocast, batch_word, broadcast, check_tensors,
                              clear_plans, contiguous, entries, gated, gradients_of_nothing, like, make_entry,
-                             needs_gradient, operators, require_like, require_near, require_plain_tensors, rows, run,
+                             needs_gradient, operators, reach_of, require_like, require_near, require_plain_tensors, rows, run,
                              second_derivative, strides_of, way_of, working)
 from danaus._torch_filter import Filter
 from danaus._torch_gated import gated_conv
@@ -212,14 +212,6 @@ def _kept_bytes(token, device):
         return 0
 
 
-def _reach(x):
-    """Bytes from the first sample of rows to behind the last one."""
-    if x.is_contiguous():
-        return x.nbytes
-    row, channel = strides_of(x)
-    return x.element_size() * ((x.shape[0] - 1) * row + (x.shape[1] - 1) * channel + x.shape[2])
-
-
 def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=False, dy=None):
     """None where there are no rows."""
     _check(u, k, mode, pregate, postgate)
@@ -230,7 +222,7 @@ def _make_entry(signature, is_backward, u, k, mode, pregate, postgate, trains=Fa
     rows_read = [(b"u", u), *((name, gate) for name, gate in ((b"pregate", pregate), (b"postgate", postgate))
                               if gate is not None), *(((b"dy", dy),) if is_backward else ())]
     strides = [(name, *strides_of(x)) for name, x in rows_read if not x.is_contiguous()]
-    reach = {name: _reach(x) for name, x in rows_read}
+    reach = {name: reach_of(x) for name, x in rows_read}
     sizes = [(b"k", k.nbytes), (b"u", reach[b"u"]), *((name, reach[name]) for name in gates)]
     if is_backward:
         sizes += [(b"dy", reach[b"dy"]), (b"du", u.nbytes), (b"dk", 4 * k.numel())]

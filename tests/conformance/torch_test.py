@@ -14,7 +14,7 @@ from torch_or_skip import torch  # noqa: E402, before what needs it
 import danaus  # noqa: E402
 import danaus.torch as danaus_torch  # noqa: E402
 from conformance import cases_of, main, tests_of  # noqa: E402
-from danaus import _torch_short  # noqa: E402
+from danaus import _torch_gated, _torch_short  # noqa: E402
 from danaus.flashfftconv import FlashDepthWiseConv1d, FlashFFTConv  # noqa: E402
 from danaus.torch import Filter, clear_plans, conv, gated_conv, short_conv  # noqa: E402
 from torch_support import PretendedGpu  # noqa: E402
@@ -111,6 +111,15 @@ class Operators(PretendedGpu):
         y = gated_conv(torch.cat([tensors[name] for name in parts], 1), tensors["k"], taps, bias, tensors.get("skip"),
                        mode_of(case), tuple(parts))
         self.assertEqual(case.complaint("samples", {"y": y.double().numpy()}), "")
+        if taps is None:
+            return
+        names = ("u", "pregate", "postgate", "taps", "bias")
+        u, pregate, postgate, taps, bias = (tensors.get(name) for name in names)
+        k = tensors["k"] if "skip" not in tensors else _torch_gated._with_skip(tensors["k"], tensors["skip"], 0)
+        arguments = u, k, mode_of(case), pregate, postgate, taps, bias
+        y = _torch_gated._gated_cuda(*arguments)
+        self.assertEqual(case.complaint("samples", {"y": y.double().numpy()}), "")
+        self.assertTrue(torch.equal(_torch_gated._gated_cuda(*arguments, kept=Filter(k)), y))
 
     def expect_right(self, case, outputs):
         names = [array["name"] for array in case.arrays if array["role"] == "output"]
