@@ -77,7 +77,7 @@ Study gated_study() {
       {{"gated convolutions",
         "gatedconv_{f16,bf16}_{causal_l1000_b3_h2_pregate_postgate_taps3_bias_skip,circular_l2048_b2_h2_taps8,"
         "causal_l300_k40_b2_h3_postgate_taps4_skip,circular_l1024_b2_h2_pregate_postgate_skip}"}},
-      {{"gated", "what does a Hyena layer's operator take between its matrix products?",
+      {{"operator", "what does a Hyena layer's operator take between its matrix products?",
         cases_of({"gatedconv_{bf16,f16}_causal_l{256,512,1024,2048,4096,8192,16384}_b64_h768_pregate_postgate_taps3_"
                   "bias_skip",
                   "gatedconv_bf16_causal_l{1024_b1,8192_b1,8192_b8,1000_b64,32768_b8,65536_b8}_h768_pregate_postgate_"
