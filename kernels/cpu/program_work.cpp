@@ -18,6 +18,7 @@
 #include "kernels/plan/plan.hpp"
 #include "kernels/plan/registry.hpp"
 #include "reference/convolution/mask.hpp"
+#include "reference/gated/gated.hpp"
 
 namespace danaus {
 namespace {
@@ -173,8 +174,15 @@ class CountingMachine final : public Machine {
 
   void count_fused(const Launch& launch, const Variant& variant, LaunchWork& work) const {
     const Convolution problem = problem_of(launch, variant, asked_);
-    const Extent extent = extent_of(problem, device_, work.concurrent);
-    const Work parts = count_launch(problem, device_);
+    const auto filtered = [this](const Convolution& p) {
+      GatedConvolution gated = *asked_.as<GatedConvolution>();
+      gated.conv.batch = p.batch, gated.conv.channels = p.channels, gated.skip = false;
+      return Case(gated);
+    };
+    const Extent extent = variant.filtered ? extent_of(problem, variant, device_, work.concurrent)
+                                           : extent_of(problem, device_, work.concurrent);
+    const Work parts =
+        variant.filtered ? count_launch(problem, variant, device_, filtered) : count_launch(problem, device_);
     work.kernel = variant.name;
     work.counters = parts.launch(extent);
     work.imbalance = imbalance(extent, work.concurrent);

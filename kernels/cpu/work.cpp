@@ -19,31 +19,29 @@ using host::Counters;
 // A plan whose launches leave their counters. Work does not depend on what the samples are.
 class Counting {
  public:
-  Counting(const Convolution& problem, const Device& device)
-      : problem_(problem), k_(bytes(filter_dtype(problem)) * problem.channels * problem.filter_length) {
+  Counting(const Case& asked, const Device& device) : arrays_(asked.arrays()) {
     ExecutorOptions options;
     options.device = device, options.blocks = 1;
     options.observer = [this](const Launch&, const Counters& counters) { counted_ = counters; };
-    plan_.emplace(problem, executor_machine(options), marks_of(problem));
+    plan_.emplace(asked, executor_machine(options), marks_of(asked));
+    for (const Array& array : arrays_) memory_.emplace_back(bytes(array.dtype) * array.size());
   }
   Counters filter() {
-    plan_->set_filter(k_.all());
+    plan_->set_filter(memory_.at(array_of(arrays_, "k")).all());
     return counted_;
   }
   Counters launch() {
     filter();
-    const std::int64_t samples = problem_.batch * problem_.channels * problem_.length;
-    const host::AlignedArray<std::uint16_t> u(samples), y(samples), gate(samples);
-    std::vector<Buffer> buffers = {{"u", u.all()}, {"y", y.all()}};
-    if (problem_.pregate) buffers.emplace_back("pregate", gate.all());
-    if (problem_.postgate) buffers.emplace_back("postgate", gate.all());
+    std::vector<Buffer> buffers;
+    for (std::size_t i = 0; i < arrays_.size(); ++i)
+      if (arrays_[i].role != Role::filter) buffers.emplace_back(arrays_[i].name, memory_[i].all());
     plan_->execute(buffers);
     return counted_;
   }
 
  private:
-  Convolution problem_;
-  host::AlignedArray<std::byte> k_;
+  std::vector<Array> arrays_;
+  std::vector<host::AlignedArray<std::byte>> memory_;
   Counters counted_;
   std::optional<Plan> plan_;
 };
@@ -97,8 +95,7 @@ Counters difference(const Counters& a, const Counters& b, std::uint64_t parts = 
   return result;
 }
 
-Share share_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
-  const Variant& variant = chosen(problem, device);
+Share share_of(const Convolution& problem, const Variant& variant, const Device& device, std::int64_t concurrent) {
   return variant.share({variant.items_of_channel(problem.batch), problem.channels,
                         choose_transfer(problem.length, problem.channels, variant, device), concurrent});
 }
@@ -115,9 +112,12 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device) {
 }
 
 Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent) {
+  return extent_of(problem, chosen(problem, device), device, concurrent);
+}
+
+Extent extent_of(const Convolution& problem, const Variant& variant, const Device& device, std::int64_t concurrent) {
   if (concurrent < 1) fail("count: ", concurrent, " blocks at once, must be at least 1");
-  const Variant& variant = chosen(problem, device);
-  const Share share = share_of(problem, device, concurrent);
+  const Share share = share_of(problem, variant, device, concurrent);
   const Division& division = share.division;
   const int channels = static_cast<int>(problem.channels), of_channel = division.items_of_channel;
 
@@ -184,20 +184,26 @@ Work count_work(const Convolution& problem, const Device& device) {
   return work;
 }
 
-Work count_launch(const Convolution& given_problem, const Device& device) {
-  const Variant& variant = chosen(given_problem, device);
-  require_one_launch(given_problem, device);
-  Convolution problem = planned(given_problem, variant);  // by the same kernel, whatever its batch
-  const int rows = variant.item_rows(), workers = share_of(problem, device, 1).workers_of_block;
+Work count_launch(const Convolution& problem, const Device& device) {
+  const Variant& variant = chosen(problem, device);
+  require_one_launch(problem, device);
+  // By the same kernel, whatever its batch.
+  return count_launch(planned(problem, variant), variant, device, [](const Convolution& p) { return Case(p); });
+}
+
+Work count_launch(Convolution problem, const Variant& variant, const Device& device,
+                  const std::function<Case(const Convolution&)>& case_of) {
+  const std::int64_t batch_of_all = problem.batch;
+  const int rows = variant.item_rows(), workers = share_of(problem, variant, device, 1).workers_of_block;
   const auto run = [&](int batch, int channels) {
     problem.batch = batch, problem.channels = channels;
-    return Counting(problem, device).launch();
+    return Counting(case_of(problem), device).launch();
   };
   Work work;
 
   const Counters single = run(rows, 1);  // a block, an item, a visit
   problem.batch = rows * 2 * workers, problem.channels = 1;
-  if (share_of(problem, device, 1).blocks > 1) {  // always a block of its own for each item
+  if (share_of(problem, variant, device, 1).blocks > 1) {  // always a block of its own for each item
     work.item = single;
   } else {
     // Rows that come with what encloses them differ by their alignments, eight in turn, and at the arrays' end.
@@ -208,12 +214,12 @@ Work count_launch(const Convolution& given_problem, const Device& device) {
     work.item = difference(twice, once, each, uneven);
 
     const Counters several = run(rows, 2 * workers);  // as many items, and more channels
-    const Extent e = extent_of(problem, device, 1);
+    const Extent e = extent_of(problem, variant, device, 1);
     const Counters rest = difference(single, work.item, 1, uneven);  // a block and a visit
     work.visit = difference(several, e.items * work.item + e.blocks * rest, e.visits - e.blocks, uneven);
     work.block = difference(rest, work.visit, 1, uneven);
   }
-  if (rows == 2 && given_problem.batch % 2 == 1) work.half_item = difference(run(1, 1), work.block + work.visit);
+  if (rows == 2 && batch_of_all % 2 == 1) work.half_item = difference(run(1, 1), work.block + work.visit);
   return work;
 }
 

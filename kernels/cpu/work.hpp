@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "kernels/executor/executor.hpp"
 #include "kernels/plan/choice.hpp"
@@ -37,6 +38,8 @@ std::int64_t concurrent_blocks(const Variant& variant, const Device& device);
 
 // The launch of a case where `concurrent` blocks run at once, on the executor or a GPU with the limits of `device`.
 Extent extent_of(const Convolution& problem, const Device& device, std::int64_t concurrent);
+// By this kernel.
+Extent extent_of(const Convolution& problem, const Variant& variant, const Device& device, std::int64_t concurrent);
 
 // Items in the place that has most, over those of all if they were shared out evenly among so many blocks.
 double imbalance(const Extent& extent, std::int64_t concurrent);
@@ -59,5 +62,8 @@ void require_one_launch(const Convolution& problem, const Device& device);
 Work count_work(const Convolution& problem, const Device& device);
 // The same without the filters' transform.
 Work count_launch(const Convolution& problem, const Device& device);
+// By this kernel, which plans take for case_of(a convolution of another batch and channels).
+Work count_launch(Convolution problem, const Variant& variant, const Device& device,
+                  const std::function<Case(const Convolution&)>& case_of);
 
 }  // namespace danaus
