@@ -52,14 +52,12 @@ class ShortFilter {
     }
   }
 
-  // The filtered samples of 16 chunks, whose words load_window() gave: of chunk lane / 4 two in 0 and 1, of the eighth
-  // from that two in 2 and 3.
-  DANAUS_DEVICE void apply(const Words<4>& window, float (&samples)[4]) const {
-    const u32 a[4] = {window[0], window[1], window[2], window[3]};
+  // The filtered samples of 16 chunks: of row lane / 4 two in 0 and 1, of the eighth from that two in 2 and 3.
+  DANAUS_DEVICE void apply(const u32 (&window)[4], float (&samples)[4]) const {
     DANAUS_UNROLL
     for (float& sample : samples) sample = bias_;
-    device::mma_f32acc<T>(samples, a, low_);
-    device::mma_f32acc<T>(samples, a, high_);
+    device::mma_f32acc<T>(samples, window, low_);
+    device::mma_f32acc<T>(samples, window, high_);
     if constexpr (T == Dtype::f16) {
       DANAUS_UNROLL
       for (float& sample : samples) sample *= scale_;
@@ -80,8 +78,9 @@ struct FilteredBlocks {
 };
 
 // A part's row in shared memory: chunk_at(number) is where a chunk is, `before` a lane's word of the one before the
-// blocks, zero where the row begins with them.
-template <class ChunkAt>
+// blocks, zero where the row begins with them. `spread`: rows are lines of 64 samples, so that every fourth chunk is in
+// banks of its own.
+template <bool spread, class ChunkAt>
 struct FilteredRow {
   ChunkAt chunk_at;
   u32 before = 0;
@@ -91,20 +90,34 @@ struct FilteredRow {
     if (present && blocks.first > 0 && lane < 4)
       before = device::load_shared<4>(chunk_at(16 * blocks.first - 1) + 4 * lane)[0];
   }
-  // The chunks of a block, each behind the one before it.
-  DANAUS_DEVICE Words<4> window(int block, const FilteredBlocks& blocks) const {
-    const int lane = device::lane_index(), matrix = lane / 8;
-    const int chunk = 16 * block + 8 * (matrix % 2) + lane % 8 - (matrix < 2);
-    Words<4> words = device::load_matrices<4, false>(chunk_at(max(chunk, 16 * blocks.first)));
-    if (block == blocks.first && lane < 4) words[0] = before;
-    return words;
+  // The chunks of two blocks, each behind the one before it, as operands of two products. Rows that are `spread` have
+  // every fourth chunk, so that most of what stands before is another row; else they have one chunk after the other.
+  DANAUS_DEVICE void load(int block, const FilteredBlocks& blocks, u32 (&windows)[2][4]) const {
+    const int lane = device::lane_index(), begin = 16 * blocks.first;
+    const Words<4> own = device::load_matrices<4, false>(chunk_at(chunk_of_lane(block)));
+    Words<4> last;
+    if constexpr (spread) {
+      const int chunk = 16 * block + lane % 8 * 4 - 1;
+      last = {device::load_matrices<1, false>(chunk_at(max(chunk, begin)))[0], own[0], own[1], own[2]};
+    } else {
+      last = device::load_matrices<4, false>(chunk_at(max(16 * block + lane - 1, begin)));
+    }
+    if (block == blocks.first && lane < 4) last[0] = before;
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) windows[i / 2][i % 2] = last[i], windows[i / 2][2 + i % 2] = own[i];
   }
-  // What apply() gave, rounded, over the block.
+  // What apply() gave of both, rounded, over the blocks.
   template <Dtype T>
-  DANAUS_DEVICE void store(int block, const float (&samples)[4]) const {
-    device::store_matrices<2, false>(
-        chunk_at(16 * block + device::lane_index() % 16),
-        {device::pack2<T>(samples[0], samples[1]), device::pack2<T>(samples[2], samples[3])});
+  DANAUS_DEVICE void store(int block, const float (&samples)[2][4]) const {
+    Words<4> words;
+    DANAUS_UNROLL
+    for (int i = 0; i < 4; ++i) words[i] = device::pack2<T>(samples[i / 2][i % 2 * 2], samples[i / 2][i % 2 * 2 + 1]);
+    device::store_matrices<4, false>(chunk_at(chunk_of_lane(block)), words);
+  }
+  // Whose address a lane says: row lane % 8 of matrix lane / 8.
+  static DANAUS_DEVICE int chunk_of_lane(int block) {
+    const int lane = device::lane_index();
+    return 16 * block + (spread ? lane % 8 * 4 + lane / 8 : lane);
   }
   // Zeros from sample `length` on, in the two blocks that it is in, for the warp that has filtered them.
   DANAUS_DEVICE void cut(int length, const FilteredBlocks& blocks) const {
@@ -116,6 +129,10 @@ struct FilteredRow {
     device::store_shared<16>(at, within({0, 0, length}, 8 * chunk, device::load_shared<16>(at)));
   }
 };
+template <bool spread, class ChunkAt>
+DANAUS_DEVICE FilteredRow<spread, ChunkAt> filtered_row(const FilteredBlocks& blocks, bool present, ChunkAt at) {
+  return {blocks, present, at};
+}
 
 // The filters of a channel: of u and of the gates that there are.
 template <Dtype T>
@@ -145,11 +162,9 @@ class ShortFilters {
                                      const OfPostgate& postgate) const {
     for_each_two(a, blocks, [&](int block) {
       float samples[2][4];
-      DANAUS_UNROLL
-      for (int i = 0; i < 2; ++i) postgate_.apply(postgate.window(block + i, blocks), samples[i]);
+      apply(postgate_, postgate, block, blocks, samples);
       device::sync_warp();  // lanes write what others have read
-      DANAUS_UNROLL
-      for (int i = 0; i < 2; ++i) postgate.template store<T>(block + i, samples[i]);
+      postgate.template store<T>(block, samples);
     });
   }
 
@@ -161,20 +176,25 @@ class ShortFilters {
   }
   template <bool has_pregate, class OfU, class OfPregate>
   DANAUS_DEVICE void filter_two(int block, const FilteredBlocks& blocks, const OfU& u, const OfPregate& pregate) const {
-    float samples[2][4], gates[2][4];
-    DANAUS_UNROLL
-    for (int i = 0; i < 2; ++i) {
-      u_.apply(u.window(block + i, blocks), samples[i]);
-      if constexpr (has_pregate) pregate_.apply(pregate.window(block + i, blocks), gates[i]);
-    }
+    float samples[2][4];
+    apply(u_, u, block, blocks, samples);
     if constexpr (has_pregate) {
+      float gates[2][4];
+      apply(pregate_, pregate, block, blocks, gates);
       DANAUS_UNROLL
       for (int i = 0; i < 8; ++i) samples[i / 4][i % 4] *= gates[i / 4][i % 4];
       device::count_fp32(8);
     }
     device::sync_warp();
+    u.template store<T>(block, samples);
+  }
+  template <class Row>
+  static DANAUS_DEVICE void apply(const ShortFilter<T>& filter, const Row& row, int block, const FilteredBlocks& blocks,
+                                  float (&samples)[2][4]) {
+    u32 windows[2][4];
+    row.load(block, blocks, windows);
     DANAUS_UNROLL
-    for (int i = 0; i < 2; ++i) u.template store<T>(block + i, samples[i]);
+    for (int i = 0; i < 2; ++i) filter.apply(windows[i], samples[i]);
   }
 
   int channel_ = -1;

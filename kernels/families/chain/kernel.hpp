@@ -425,7 +425,7 @@ class Warp {
     DANAUS_UNROLL
     for (int row = 0; row < layout.item_rows; ++row) {
       if (item.row + row >= a_.batch) continue;
-      const auto part = [&](int first) { return FilteredRow(kBlocks, false, row_at(first + row)); };
+      const auto part = [&](int first) { return filtered_row<true>(kBlocks, false, row_at(first + row)); };
       filters_.filter(a_, kBlocks, part(0), part(layout.pregate_row));
       if (postgate()) filters_.filter_postgate(a_, kBlocks, part(layout.postgate_row));
     }

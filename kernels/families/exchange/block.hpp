@@ -290,9 +290,9 @@ class BlockSteps {
     filters_.hold(a_, item.channel);
     const FilteredBlocks blocks = filtered_blocks();
     const auto of_u = [&](int row) {
-      return FilteredRow(blocks, true, chunks_of(row, [=](int s) { return slab_at(place, s); }));
+      return filtered_row<false>(blocks, true, chunks_of(row, [=](int s) { return slab_at(place, s); }));
     };
-    const auto of_gate = [&](int row) { return FilteredRow(blocks, pregate(), chunks_of(row, gate_slabs())); };
+    const auto of_gate = [&](int row) { return filtered_row<false>(blocks, pregate(), chunks_of(row, gate_slabs())); };
     const auto u = of_u(0), second_u = of_u(layout.item_rows - 1);
     const auto gate = of_gate(0), second_gate = of_gate(layout.item_rows - 1);
     device::sync_block();
@@ -304,7 +304,7 @@ class BlockSteps {
     if (!postgate()) return;
     bring_gate(a_.postgate, a_.postgate_strides, item);
     const FilteredBlocks blocks = filtered_blocks();
-    const auto of_gate = [&](int row) { return FilteredRow(blocks, true, chunks_of(row, gate_slabs())); };
+    const auto of_gate = [&](int row) { return filtered_row<false>(blocks, true, chunks_of(row, gate_slabs())); };
     const auto gate = of_gate(0), second = of_gate(layout.item_rows - 1);
     device::sync_block();
     filters_.filter_postgate(a_, blocks, gate);
