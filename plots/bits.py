@@ -5,8 +5,9 @@ LEFT_OUT = "." * DIGITS
 
 
 def held_to_executor(rows, others):
-    """Of a GPU's rows of random cases: how many cases an executor ran whole too, among the rows `others`, with the
-    same kernels, and (operation, seed, number) of those whose bits differ."""
+    """Compares a GPU's random cases with the executor's rows among `others`. Two cases are compared if both ran the
+    same kernels and the executor computed all outputs. Returns how many were compared, and a list of (operation, seed,
+    number) of the cases whose bits differ."""
     executed = {asked(row): row["digests"] for row in others if is_executor(row) and "digests" in row}
     compared, different = 0, []
     for row in rows:
@@ -32,6 +33,6 @@ def operation_of(row):
 
 
 def asked(row):
-    """Rows that agree in this ran the same cases by the same kernels and launches."""
+    """Two rows with the same key ran the same cases by the same kernels and launches."""
     device = row["device"]
     return operation_of(row), row["seed"], row["first"], row["count"], row["code"], device["sm"], device["multiprocessors"]

@@ -58,10 +58,9 @@ Code code_of_families(const std::set<std::string>& families, int sm) {
 
 Code code_of_operation(std::string_view word, const Device& device) {
   if (device.name == Device().name) return {kRevision.kernels, kRevision.kernels};
-  const auto& all = studied_operations();
-  const auto of = std::ranges::find(all, word, &StudiedOperation::word);
-  if (of == all.end()) return {"no kernel", "no kernel"};
-  return code_of_families(of->families(), device.sm);
+  const StudiedOperation* operation = find_studied_operation(word);
+  if (!operation) return {"no kernel", "no kernel"};
+  return code_of_families(operation->families(), device.sm);
 }
 
 Code code_of_all_kernels(const Device& device) {

@@ -3,8 +3,8 @@
 // A row of kernels has one digest of all that its plan launches for its case on its device: machine code, threads,
 // blocks, shared memory, cluster and constants. Where the machine code is not known, since sources have changed after
 // machine_code.py ran, it has that of the sources instead, "sources:" before it. A row of a baseline has the digest of
-// the baseline's sources; a row of random cases has one digest of the kernels of its operation, a row of tests one of
-// all kernels.
+// the baseline's sources. A row of random cases has one digest of the kernels of its operation. A row of tests has one
+// digest of all kernels.
 #pragma once
 
 #include <set>
@@ -27,7 +27,7 @@ struct Code {
 Code code_of(const Method& method, const Case& asked, const Device& device);
 // Of all kernels of these families, for an architecture.
 Code code_of_families(const std::set<std::string>& families, int sm);
-// Of what plans for an operation may run on a device.
+// The kernels that plans for an operation may run on a device.
 Code code_of_operation(std::string_view word, const Device& device);
 // Of whatever tests run on a device.
 Code code_of_all_kernels(const Device& device);

@@ -79,10 +79,9 @@ Rows bench_rows() {
 
 // Families of the kernels that a plan for an operation may run, those that prepare among them.
 std::string families_of(std::string_view word) {
-  const auto& all = studied_operations();
-  const auto found = std::ranges::find(all, word, &StudiedOperation::word);
-  if (found == all.end()) return "";
-  const std::set<std::string> names = found->families();
+  const StudiedOperation* operation = find_studied_operation(word);
+  if (!operation) return "";
+  const std::set<std::string> names = operation->families();
   return join(std::vector(names.begin(), names.end()));
 }
 

@@ -124,8 +124,9 @@ void add_by_energy(List& list, const std::vector<int>& pieces, const Effect& eff
   }
 }
 
-// Removes one block after another. The next one is the block that loses the least energy of the output for each
-// microsecond that it saves, given those that are removed already. The input that loses the largest share counts.
+// Removes one block after another. Each step removes the block that costs the least output energy for each microsecond
+// saved. What a block costs and saves depends on the blocks that are removed already. The input that loses the largest
+// share counts.
 void add_greedily(List& list, const std::vector<int>& pieces, const PatternRequest& request, const Effect& effect,
                   const Savings& savings) {
   const std::vector<std::vector<double>>& energies = effect.output_energy();

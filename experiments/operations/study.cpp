@@ -18,6 +18,12 @@ const std::vector<StudiedOperation>& studied_operations() {
   return kAll;
 }
 
+const StudiedOperation* find_studied_operation(std::string_view word) {
+  const auto& all = studied_operations();
+  const auto found = std::ranges::find(all, word, &StudiedOperation::word);
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::vector<std::string> expanded(std::string_view pattern) {
   const std::size_t open = pattern.find('{'), close = pattern.find('}');
   if (open == pattern.npos) return {std::string(pattern)};

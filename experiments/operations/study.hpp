@@ -86,7 +86,8 @@ struct Study {
 };
 
 const std::vector<Study>& studies();
-const std::vector<StudiedOperation>& studied_operations();  // of all of them
+const std::vector<StudiedOperation>& studied_operations();              // of all of them
+const StudiedOperation* find_studied_operation(std::string_view word);  // null where there is none
 
 // Tokens of which braces give the choices: "l{8,16}_b{1,2}" is l8_b1, l8_b2, l16_b1, l16_b2.
 std::vector<std::string> expanded(std::string_view pattern);

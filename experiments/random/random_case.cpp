@@ -60,9 +60,7 @@ std::vector<RowStrides> drawn_strides(Draw& draw, const std::vector<Array>& arra
   return strides;
 }
 
-const StudiedOperation& studied(std::string_view word) {
-  return *std::ranges::find(studied_operations(), word, &StudiedOperation::word);
-}
+const StudiedOperation& studied(std::string_view word) { return *find_studied_operation(word); }
 
 }  // namespace
 

@@ -78,7 +78,8 @@ struct RandomVerdict {
   std::string output;    // which one
   std::string place;     // of the row in it: "b=1, h=2"
   double known = 1;      // the share of all outputs that the machine computed
-  // Of the bits of all outputs, NaN being as any other; nothing where the machine computed a part of them.
+  // A digest of the bits of all outputs, in which every NaN is the same. It is missing if the machine left some outputs
+  // out.
   std::optional<std::uint32_t> digest;
   std::string violation;  // what was wrong beyond that: NaN, memory that was written beside an array, a refusal
   bool passed() const { return violation.empty() && clearance <= 1; }

@@ -4,8 +4,9 @@
 //
 // An item is two batch rows of a channel in the pair fold, and one row in the right angle. Blocks do the same work for
 // each item. They do a little more when they begin, and when they meet a channel. A launch's work is a sum of these
-// parts. A few executions of a few items tell the parts apart. Exact, but for sectors of ordinary loads and stores
-// where rows do not begin at a sector (L no multiple of 16, K none of 8): those are as of the rows that were executed.
+// parts. A few executions of a few items tell the parts apart. The sum is exact if rows begin at sectors: if L is a
+// multiple of 16 and K one of 8. Else the sectors of ordinary loads and stores are those of the rows that were
+// executed.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,8 @@
 //   exponent      of a product the sum of its factors' exponents, not normalised; a subnormal has its type's least
 //                 exponent; a zero has none
 //   alignment     every term is cut off toward zero at `fraction_bits` bits below the largest exponent
-//   small terms   that exponent is at least the least normal one of the sum's type, less `below_least`
+//   small terms   terms whose exponents are all smaller than E are aligned to E, which is `below_least` below the
+//                 least normal exponent of the sum's type
 //   sum           exact
 //   result        rounded toward zero to fp32 (from 2^128 on it is infinite), or to nearest even to fp16; zero is +0
 //   not finite    as IEEE 754 sums them; every NaN is the canonical one, all of whose bits but the sign are set

@@ -22,8 +22,8 @@ int device_class_of(const Device& device);
 //
 // Split. The preferred one is taken, or another if only that one fits the device.
 //
-// Chunks (chunks.hpp). Rows are cut if N is less than L. They are also cut if all of this is open, L is longer than a
-// fused kernel's N, and chunks cost less by an estimate of what is moved and computed. They do for short K.
+// Chunks (chunks.hpp). Rows are cut if N is less than L. A case without fold, N, factors and mask is also cut if L is
+// longer than a fused kernel's N and chunks have the smaller estimated cost. They have it for short K.
 //
 // Whether this build has the kernel is not asked. Throws std::invalid_argument if no kernel computes the case. The
 // message says what there is.

@@ -12,17 +12,21 @@ COLUMNS = ["what", "passed", "failed", "skipped", "errors", "seed", "worst error
 def ran(rows):
     """A block for each device: a line for each program of tests by itself and under each tool, and for each operation
     and seed of random cases."""
-    lines, wrong, found = [], 0, by_device(rows)
+    lines, wrong, different, found = [], 0, [], by_device(rows)
     for name, here in found.items():
         checks, drawn = [row for row in here if row["kind"] == "check"], {}
         for row in random_ones(here):
             drawn.setdefault((operation_of(row), row["seed"]), []).append(row)
         lines.append([name])
-        lines += [check_cells(row) for row in checks] + [random_cells(*asked, parts, rows) for asked, parts in drawn.items()]
+        lines += [check_cells(row) for row in checks]
+        for asked, parts in drawn.items():
+            bits = held_to_executor(parts, random_ones(rows))
+            lines.append(random_cells(*asked, parts, *bits))
+            different += bits[1]
         wrong += sum(row["status"] == "failed" for row in checks) + sum(bool(row["failed"]) for row in random_ones(here))
     verdict = (f"{len(rows)} rows of {len(found)} {'device' if len(found) == 1 else 'devices'}; {wrong} of them with "
                f"failures{stale_words(rows)}.")
-    good = wrong == 0 and not bits_differ(rows) and not any(row["stale"] for row in rows)
+    good = wrong == 0 and not different and not any(row["stale"] for row in rows)
     return Table(COLUMNS, lines, verdict=verdict, good=good, note=age_note(rows))
 
 
@@ -33,28 +37,22 @@ def check_cells(row):
             row.get("errors", ""), "", "", "", *made_by([row]), remarks([row], failed)]
 
 
-def random_cells(operation, seed, parts, rows):
-    """All parts of an operation and a seed together. `rows`: of all devices, the executor's among them."""
+def random_cells(operation, seed, parts, compared, different):
+    """All parts of an operation and a seed together. `compared` and `different` come from held_to_executor()."""
     count, failed = sum(row["count"] for row in parts), sum(len(row["failed"]) for row in parts)
     worst = max((row["worst"] for row in parts), key=badness)
     share = "" if worst["clearance"] is None else f"{worst['clearance']:.2f}"
     return [f"random cases, {operation}", count - failed, failed, 0, "", seed, share,
             f"{worst['case']}, {worst['data']}", *made_by(parts),
-            remarks(parts, "; ".join(filter(None, (worst.get("violation", ""), bits_of(parts, rows)))))]
+            remarks(parts, "; ".join(filter(None, (worst.get("violation", ""), in_words(compared, different)))))]
 
 
-def bits_of(parts, rows):
-    """Of a GPU's cases that the executor ran too, in words."""
-    compared, different = held_to_executor(parts, random_ones(rows))
+def in_words(compared, different):
+    """How many of a GPU's cases have the executor's bits; nothing where the executor ran none of them."""
     if not compared:
         return ""
     where = ": first number {2} of seed {1}".format(*different[0]) if different else ""
     return f"{compared - len(different)} of {compared} cases as on the executor in every bit{where}"
-
-
-def bits_differ(rows):
-    drawn = random_ones(rows)
-    return held_to_executor(drawn, drawn)[1]
 
 
 def random_ones(rows):
